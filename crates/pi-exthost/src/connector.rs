@@ -11,6 +11,9 @@ mod session;
 mod tool;
 mod ui;
 
+use std::io;
+
+use serde::Serialize;
 use serde_json::json;
 
 use pi_extproto::{
@@ -98,41 +101,85 @@ pub(crate) fn needed(call: &Call) -> Capability {
         Call::Tool(ToolUse { name, .. }) => word("name", name),
         Call::Fs(FsCall::Write { .. }) => word("op", "write"),
         Call::Fs(FsCall::Append { .. }) => word("op", "append"),
-        _ => Object::new(),
+        Call::Fs(_)
+        | Call::Exec(_)
+        | Call::Http(_)
+        | Call::Session(_)
+        | Call::Ui(_)
+        | Call::Events(_)
+        | Call::Env(_)
+        | Call::Credentials(_)
+        | Call::Log(_)
+        | Call::Mcp(_)
+        | Call::Other(_) => Object::new(),
     };
     derive(&call.method(), &selector).unwrap_or(Capability::Tool)
 }
 
-/// About how many bytes a call brings along.
+/// About how many bytes a call brings along, without a copy of any of them.
 pub(crate) fn weigh(call: &Call) -> usize {
     match call {
-        Call::Fs(FsCall::Write { content, .. } | FsCall::Append { content, .. }) => content.0.len(),
-        Call::Fs(_) | Call::Env(_) | Call::Credentials(_) => 0,
+        Call::Fs(call) => weigh_file_call(call),
         Call::Exec(command) => {
-            command.stdin.as_ref().map_or(0, |input| input.0.len())
+            command.command.len()
                 + command.args.iter().map(String::len).sum::<usize>()
-                + command.env.values().map(String::len).sum::<usize>()
+                + command.cwd.as_ref().map_or(0, String::len)
+                + command.env.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
+                + command.stdin.as_ref().map_or(0, |input| input.0.len())
         }
         Call::Http(request) => {
-            request.body.as_ref().map_or(0, |body| body.0.len())
-                + request.headers.iter().map(|header| header.value.len()).sum::<usize>()
+            request.method.len()
+                + request.url.len()
+                + request.headers.iter().map(|header| header.name.len() + header.value.len()).sum::<usize>()
+                + request.body.as_ref().map_or(0, |body| body.0.len())
         }
-        Call::Tool(call) => size(&json!(call.input)),
-        Call::Mcp(call) => size(&json!(call.input)),
-        Call::Session(_) | Call::Ui(_) | Call::Events(_) | Call::Log(_) | Call::Other(_) => {
-            size(&serde_json::Value::Object(call.params()))
-        }
+        Call::Tool(call) => written(call),
+        Call::Mcp(call) => written(call),
+        Call::Session(call) => written(call),
+        Call::Ui(call) => written(call),
+        Call::Events(call) => written(call),
+        Call::Env(call) => written(call),
+        Call::Credentials(call) => written(call),
+        Call::Log(note) => written(note),
+        Call::Other(call) => written(&call.params),
     }
 }
 
-/// About how many bytes a value has, without writing it.
-fn size(value: &serde_json::Value) -> usize {
-    use serde_json::Value;
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
-        Value::Object(members) => members.iter().map(|(name, member)| name.len() + 3 + size(member)).sum::<usize>() + 2,
+fn weigh_file_call(call: &FsCall) -> usize {
+    match call {
+        FsCall::Write { path, content, .. } | FsCall::Append { path, content } => path.len() + content.0.len(),
+        FsCall::Rename { from, to } => from.len() + to.len(),
+        FsCall::MakeTemporary { prefix } => prefix.len(),
+        FsCall::Read { path, .. }
+        | FsCall::List { path }
+        | FsCall::Stat { path, .. }
+        | FsCall::Resolve { path }
+        | FsCall::MakeDirectory { path, .. }
+        | FsCall::Remove { path, .. }
+        | FsCall::SetMode { path, .. } => path.len(),
+    }
+}
+
+/// How many bytes a value has as JSON, none of which is kept.
+fn written(value: &impl Serialize) -> usize {
+    struct Counted(usize);
+
+    impl io::Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut counted = Counted(0);
+    match serde_json::to_writer(&mut counted, value) {
+        Ok(()) => counted.0,
+        // What cannot be written is not let through either.
+        Err(_) => usize::MAX,
     }
 }
 
@@ -170,7 +217,7 @@ pub(crate) fn invalid(message: impl Into<String>) -> HostError {
 }
 
 /// A connector met the outside and it failed; the system's word for it goes along.
-pub(crate) fn failed(what: &str, error: &std::io::Error) -> HostError {
+pub(crate) fn failed(what: &str, error: &io::Error) -> HostError {
     let name = pi_tools::files::errno(error);
     let mut details = Object::new();
     if let Some(name) = name {

@@ -7,6 +7,7 @@ mod authority;
 mod feed;
 mod figures;
 mod held;
+mod load;
 mod output;
 mod record;
 mod tracing;
@@ -43,12 +44,16 @@ use pi_transcript::{ToolCallId, ToolOutput};
 
 pub(crate) use self::feed::Sluice;
 pub(crate) use self::figures::Counters;
-use self::record::Record;
 pub use self::{
     feed::{Feed, Results},
     figures::Figures,
     held::{Held, Pipes},
+    load::Weighed,
     output::Output,
+};
+use self::{
+    load::{Load, Pending, TooMuch},
+    record::Record,
 };
 pub use crate::ledger::Occasion;
 use crate::{
@@ -114,6 +119,7 @@ pub(crate) struct Inner {
     told: Mutex<BTreeSet<String>>,
     slots: Semaphore,
     waiting: AtomicUsize,
+    pending: Pending,
     calls: AtomicU64,
     // Locks and no tasks, all of them: each is held for a look-up.
     cancels: Mutex<HashMap<String, CancellationToken>>,
@@ -161,6 +167,7 @@ impl Desk {
             told: Mutex::default(),
             slots: Semaphore::new(fittings.limits.in_flight),
             waiting: AtomicUsize::new(0),
+            pending: Pending::default(),
             calls: AtomicU64::new(0),
             cancels: Mutex::default(),
             channels: Mutex::default(),
@@ -197,32 +204,38 @@ impl Desk {
     /// Asks the host to do something. One start and one end record, whatever happens, also when the future is dropped:
     /// then the work is stopped.
     pub async fn call(&self, call: Call, terms: Terms) -> Result<Output, HostError> {
-        let size = connector::weigh(&call);
-        let limit = self.inner.house.fittings.limits.params_bytes;
-        let checked = if size <= limit {
-            CheckedCall::native(self.next_id(), call, terms.timeout.map(crate::ledger::millis))
-        } else {
-            return self.too_large(&call, size, &terms).await;
-        };
-        self.perform(checked, &terms).await
+        self.call_weighed(self.weigh(call), terms).await
+    }
+
+    /// Counts the bytes of a call, now. For whoever hands calls to a task: they must count before the task begins.
+    pub fn weigh(&self, call: Call) -> Weighed {
+        Weighed(self.load(&call).map(|load| (call, load)))
+    }
+
+    /// The same as [`Desk::call`].
+    pub async fn call_weighed(&self, weighed: Weighed, terms: Terms) -> Result<Output, HostError> {
+        match weighed.0 {
+            Ok((call, load)) => {
+                let checked = CheckedCall::native(self.next_id(), call, terms.timeout.map(crate::ledger::millis));
+                self.perform(checked, load, &terms).await
+            }
+            Err(too_much) => Err(self.turn_away(*too_much, &terms).await),
+        }
     }
 
     /// The same in the JSON form of the protocol: for traces, tests and tiers that have no other.
     pub async fn exchange(&self, call: HostCall, terms: Terms) -> HostResult {
         let call_id = call.call_id.clone();
-        let limit = self.inner.house.fittings.limits.params_bytes;
         let checked = match call.check() {
-            Ok(checked) if connector::weigh(checked.call()) <= limit => checked,
-            Ok(checked) => {
-                let size = connector::weigh(checked.call());
-                let refused = self.too_large(checked.call(), size, &terms).await;
-                let error = refused.err().unwrap_or_else(|| HostError::new(ErrorCode::Internal, "too large"));
-                return HostResult::failure(call_id, error);
-            }
+            Ok(checked) => checked,
             Err(bad) => return HostResult::failure(call_id, self.refuse(&call, &HostError::from(&bad), &terms).await),
         };
+        let load = match self.load(checked.call()) {
+            Ok(load) => load,
+            Err(too_much) => return HostResult::failure(call_id, self.turn_away(*too_much, &terms).await),
+        };
         let terms = self.cancellable(&checked, within(&call, terms));
-        let result = self.perform(checked, &terms).await;
+        let result = self.perform(checked, load, &terms).await;
         match result {
             Ok(output) => HostResult::success(call_id, output.to_object()),
             Err(error) => HostResult::failure(call_id, error),
@@ -232,7 +245,10 @@ impl Desk {
     /// The same for a process or a request whose output is wanted while it comes. The reader's pace is the sender's: what
     /// is not taken is not produced. Dropping the feed stops the work.
     pub fn open(&self, call: Call, terms: Terms) -> Feed {
-        let checked = CheckedCall::native(self.next_id(), call, terms.timeout.map(crate::ledger::millis));
+        let checked = self.weigh(call).0.map(|(call, load)| {
+            let timeout = terms.timeout.map(crate::ledger::millis);
+            (CheckedCall::native(self.next_id(), call, timeout), load)
+        });
         Feed::start(self.clone(), checked, terms)
     }
 
@@ -243,7 +259,8 @@ impl Desk {
             Ok(checked) if wants_stream(checked.call()) => {
                 let call_id = call.call_id.clone();
                 let terms = self.cancellable(&checked, within(&call, terms));
-                Results::of(Feed::start(self.clone(), checked, terms), call_id)
+                let load = self.load(checked.call());
+                Results::of(Feed::start(self.clone(), load.map(|load| (checked, load)), terms), call_id)
             }
             Ok(_) | Err(_) => Results::one(self.exchange(call, terms).await),
         }
@@ -285,12 +302,13 @@ impl Desk {
         Hosting { desk: self.clone(), call }
     }
 
-    async fn perform(&self, checked: CheckedCall, terms: &Terms) -> Result<Output, HostError> {
+    async fn perform(&self, checked: CheckedCall, load: Load, terms: &Terms) -> Result<Output, HostError> {
         let (id, start) = (checked.call_id().to_owned(), Start::new(&checked));
         let own_end = OwnEnd::of(checked.call());
         self.trace_call(&checked);
-        self.inner.counters.sent(connector::weigh(checked.call()) as u64);
+        self.inner.counters.sent(load.bytes as u64);
         let result = self.run(id.clone(), start, terms, own_end, connector::execute(self, checked, terms)).await;
+        drop(load);
         if let Ok(output) = &result {
             self.inner.counters.received(output.bytes());
         }
@@ -385,10 +403,26 @@ impl Desk {
         error
     }
 
-    async fn too_large(&self, call: &Call, size: usize, terms: &Terms) -> Result<Output, HostError> {
-        let limit = self.inner.house.fittings.limits.params_bytes;
-        let message = format!("the parameters have {size} bytes, and {limit} is the limit; pass them in parts");
-        let error = HostError::new(ErrorCode::InvalidRequest, message);
+    /// Room for the parameters of a call, or why there is none.
+    fn load(&self, call: &Call) -> Result<Load, Box<TooMuch>> {
+        let (limits, size) = (&self.inner.house.fittings.limits, connector::weigh(call));
+        let error = if size > limits.params_bytes {
+            let limit = limits.params_bytes;
+            let message = format!("the parameters have {size} bytes, and {limit} is the limit; pass them in parts");
+            HostError::new(ErrorCode::InvalidRequest, message)
+        } else {
+            match self.inner.pending.take(size, limits.pending_bytes) {
+                Some(load) => return Ok(load),
+                None => {
+                    let message = format!(
+                        "the calls of this extension that are under way have more than {} bytes of parameters with this \
+                         one; await some of them first",
+                        limits.pending_bytes
+                    );
+                    HostError { retryable: Some(true), ..HostError::new(ErrorCode::InvalidRequest, message) }
+                }
+            }
+        };
         // Without its bulk: nobody hashes what is refused for its size.
         let params = Object::from_iter([("bytes".to_owned(), json!(size))]);
         let start = Start {
@@ -397,7 +431,19 @@ impl Desk {
             params_hash: log::params_hash(&call.method(), &params),
             timeout_ms: None,
         };
-        self.run(self.next_id(), start, terms, OwnEnd::None, async { Err(error) }).await
+        Err(Box::new(TooMuch { start, error }))
+    }
+
+    /// Records a call that is refused for its size. It does not wait for its turn: there is nothing to do.
+    async fn turn_away(&self, too_much: TooMuch, terms: &Terms) -> HostError {
+        let TooMuch { start, error } = too_much;
+        match self.record(self.next_id(), start, &terms.occasion).await {
+            Ok(record) => {
+                record.end(Some(error.code));
+                error
+            }
+            Err(unrecorded) => unrecorded,
+        }
     }
 
     /// Gives the call a token of its own that others know by name.
@@ -405,7 +451,7 @@ impl Desk {
         let Some(name) = call.cancel_token() else { return terms };
         let cancel = terms.cancel.child_token();
         let mut cancels = lock(&self.inner.cancels);
-        // Those that are over are forgotten here, so that the map does not grow.
+        // Those that were cancelled are forgotten here: nothing can be done with them any more.
         cancels.retain(|_, known| !known.is_cancelled());
         cancels.insert(name.to_owned(), cancel.clone());
         Terms { cancel, ..terms }

@@ -69,6 +69,9 @@ pub struct Limits {
     pub waiting: usize,
     /// Of the parameters of one call.
     pub params_bytes: usize,
+    /// Of the parameters of all calls that are at work or wait. Those beyond are refused and do not wait, because what
+    /// waits is kept.
+    pub pending_bytes: usize,
     /// Of what one call gives back.
     pub output_bytes: usize,
     /// Of each of the two outputs of a process, unless the call wants less.
@@ -87,6 +90,7 @@ impl Default for Limits {
             in_flight: 64,
             waiting: 1024,
             params_bytes: 32 << 20,
+            pending_bytes: 64 << 20,
             output_bytes: 64 << 20,
             process_bytes: 16 << 20,
             stream_bytes: 1 << 30,

@@ -31,7 +31,7 @@ pub mod verdict;
 pub use self::{
     connector::http::{Resolver, SystemResolver},
     consent::{GrantsFile, Rulebook},
-    desk::{Desk, Feed, Figures, Held, Occasion, Output, Pipes, Terms},
+    desk::{Desk, Feed, Figures, Held, Occasion, Output, Pipes, Terms, Weighed},
     dispatcher::{Dispatcher, Fittings, KeyRing, Limits, ProxyFinder},
     drawings::Drawings,
     guest::{Ask, Guest, GuestFault, GuestId, Registration},

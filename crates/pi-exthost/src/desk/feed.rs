@@ -10,7 +10,10 @@ use pi_extproto::{
     message::Payload,
 };
 
-use super::{Desk, OwnEnd, Terms};
+use super::{
+    Desk, OwnEnd, Terms,
+    load::{Load, TooMuch},
+};
 use crate::{connector, trace::Trace};
 
 /// Items that the sender may be ahead of the reader.
@@ -37,7 +40,7 @@ pub(crate) struct Sluice {
 pub(crate) struct Dry;
 
 impl Feed {
-    pub(super) fn start(desk: Desk, call: CheckedCall, terms: Terms) -> Self {
+    pub(super) fn start(desk: Desk, call: Result<(CheckedCall, Load), Box<TooMuch>>, terms: Terms) -> Self {
         let (sender, items) = mpsc::channel(CREDITS);
         let cancel = terms.cancel.child_token();
         let terms = Terms { cancel: cancel.clone(), ..terms };
@@ -106,26 +109,31 @@ impl Drop for Feed {
     }
 }
 
-async fn drive(desk: Desk, checked: CheckedCall, terms: &Terms, items: mpsc::Sender<Result<StreamItem, HostError>>) {
-    let size = connector::weigh(checked.call());
-    let limit = desk.inner.house.fittings.limits.params_bytes;
-    if size > limit {
-        let refused = desk.too_large(checked.call(), size, terms).await;
-        if let Err(error) = refused {
+async fn drive(
+    desk: Desk,
+    call: Result<(CheckedCall, Load), Box<TooMuch>>,
+    terms: &Terms,
+    items: mpsc::Sender<Result<StreamItem, HostError>>,
+) {
+    let (checked, load) = match call {
+        Ok(call) => call,
+        Err(too_much) => {
+            let error = desk.turn_away(*too_much, terms).await;
             // Who does not listen any more does not need to know.
             let _ = items.send(Err(error)).await;
+            return;
         }
-        return;
-    }
+    };
     let (id, start) = (checked.call_id().to_owned(), Start::new(&checked));
     let own_end = OwnEnd::of(checked.call());
     desk.trace_call(&checked);
-    desk.inner.counters.sent(size as u64);
+    desk.inner.counters.sent(load.bytes as u64);
     let trace = desk.inner.house.fittings.trace.clone();
     let traced = trace.map(|trace| (trace, protocol::Sender::new(id.clone())));
     let mut sluice = Sluice { items, desk: desk.clone(), traced };
     let work = connector::stream(&desk, checked, terms, &mut sluice);
     let result = desk.run(id, start, terms, own_end, work).await;
+    drop(load);
     if let Err(error) = result {
         sluice.fail(error).await;
     }

@@ -41,7 +41,7 @@ async fn calls_beyond_those_at_work_wait_and_those_beyond_that_are_refused() {
 async fn giant_parameters_and_giant_files_are_refused_with_a_word_about_the_bound() {
     let limits = Limits { params_bytes: 100, output_bytes: 10, ..Limits::default() };
     let stage = Stage::new(Plan { limits, ..Plan::default() });
-    let write = FsCall::Write { path: "f".to_owned(), content: Data(vec![0; 101]), mode: WriteMode::Replace };
+    let write = FsCall::Write { path: "f".to_owned(), content: Data(vec![0; 100]), mode: WriteMode::Replace };
     let error = stage.desk.call(Call::Fs(write), Terms::background()).await.expect_err("too large");
     assert_eq!(error.message, "the parameters have 101 bytes, and 100 is the limit; pass them in parts");
     std::fs::write(stage.path("project/g"), "01234567890").expect("a file");
@@ -50,6 +50,60 @@ async fn giant_parameters_and_giant_files_are_refused_with_a_word_about_the_boun
     let told = stage.told("fs", json!({ "op": "read", "path": "g", "limit": 2, "offset": 9 })).await;
     assert_eq!(told, r#"ok {"content":{"text":"90"}}"#);
     assert_eq!(stage.ledger().await, "3 calls, 0 unfinished, 0 denied, 2 failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parameters_count_from_the_moment_they_are_handed_in_until_the_call_is_over() {
+    let limits = Limits { in_flight: 1, pending_bytes: 100, ..Limits::default() };
+    let stage = Stage::new(Plan { limits, ..Plan::default() });
+    let write = |bytes: usize| {
+        let content = Data(vec![b'x'; bytes]);
+        Call::Fs(FsCall::Write { path: "f".to_owned(), content, mode: WriteMode::Replace })
+    };
+    let terms = || Terms::background();
+    // Nothing of it has begun, and its bytes count.
+    let first = stage.desk.weigh(write(59));
+    let refused = stage.desk.call(write(40), terms()).await.expect_err("too much together");
+    assert_eq!(refused.code, ErrorCode::InvalidRequest);
+    assert_eq!(refused.retryable, Some(true));
+    assert!(refused.message.contains("more than 100 bytes of parameters"), "{}", refused.message);
+    stage.desk.call(write(39), terms()).await.expect("it fits");
+    stage.desk.call_weighed(first, terms()).await.expect("it fitted");
+    // What was done, refused or given up does not count any more.
+    drop(stage.desk.weigh(write(99)));
+    stage.desk.call(write(99), terms()).await.expect("it is alone");
+    let path = FsCall::List { path: "x".repeat(101) };
+    let refused = stage.desk.call(Call::Fs(path), terms()).await.expect_err("paths have bytes as well");
+    assert_eq!(refused.retryable, Some(true));
+    let mut feed = stage.desk.open(write(100), terms());
+    let refused = feed.next().await.expect("an item").expect_err("too much");
+    assert_eq!(refused.retryable, Some(true));
+    assert_eq!(stage.ledger().await, "6 calls, 0 unfinished, 0 denied, 3 failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn call_that_is_refused_for_its_bytes_does_not_wait_for_its_turn() {
+    let limits = Limits { in_flight: 1, waiting: 0, pending_bytes: 100, ..Limits::default() };
+    let stage = Stage::new(Plan { limits, policy: allowed(), ..Plan::default() });
+    let sleeping = stage.desk.open(
+        Call::parse(
+            &"exec".into(),
+            json!({ "command": "sleep", "args": ["100"], "env": {}, "stream": true }).as_object().expect("an object"),
+        )
+        .expect("a call"),
+        Terms::background(),
+    );
+    timeout(AGES, async {
+        while !stage.ledger().await.starts_with("1 calls, 1 unfinished") {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .expect("it is at work");
+    let write = FsCall::Write { path: "f".to_owned(), content: Data(vec![0; 100]), mode: WriteMode::Replace };
+    let refused = timeout(AGES, stage.desk.call(Call::Fs(write), Terms::background())).await.expect("at once");
+    assert!(refused.expect_err("too much").message.contains("bytes of parameters"));
+    drop(sleeping);
 }
 
 #[tokio::test(flavor = "multi_thread")]
