@@ -62,7 +62,11 @@ struct Passed<'a> {
     stdout: u64,
     stderr: u64,
     truncated: bool,
+    /// Of each of the two.
     most: u64,
+    total: u64,
+    /// Of all that is said, handed on or not.
+    most_total: u64,
 }
 
 pub(super) async fn run(
@@ -94,7 +98,8 @@ pub(super) async fn stream(
 ) -> Result<(), HostError> {
     let limits = desk.inner.house.fittings.limits;
     let most = command.max_output_bytes.unwrap_or(limits.stream_bytes).min(limits.stream_bytes);
-    let mut passed = Passed { sluice, stdout: 0, stderr: 0, truncated: false, most };
+    let most_total = limits.stream_bytes;
+    let mut passed = Passed { sluice, stdout: 0, stderr: 0, truncated: false, most, total: 0, most_total };
     let exit = drive(desk, command, action, terms, &mut passed).await?;
     let Passed { sluice, truncated, .. } = passed;
     // Who does not listen any more has what it wanted.
@@ -118,21 +123,21 @@ impl Outlet for Kept {
 
 impl Outlet for Passed<'_> {
     async fn take(&mut self, channel: Channel, mut bytes: Vec<u8>) -> Taken {
-        let total = match channel {
+        self.total += bytes.len() as u64;
+        let is_enough = self.total > self.most_total;
+        let passed = match channel {
             Channel::Stdout | Channel::Body => &mut self.stdout,
             Channel::Stderr => &mut self.stderr,
         };
-        let room = usize::try_from(self.most - *total).unwrap_or(usize::MAX);
+        let room = usize::try_from(self.most - *passed).unwrap_or(usize::MAX);
         self.truncated |= bytes.len() > room;
         bytes.truncate(room);
-        *total += bytes.len() as u64;
-        if bytes.is_empty() {
-            return Taken::Kept;
-        }
-        match self.sluice.send(StreamItem::Piece(Piece { channel, data: Data(bytes) })).await {
-            Ok(()) => Taken::Kept,
-            Err(_) => Taken::Enough,
-        }
+        *passed += bytes.len() as u64;
+        let sent = match bytes.is_empty() {
+            true => Ok(()),
+            false => self.sluice.send(StreamItem::Piece(Piece { channel, data: Data(bytes) })).await,
+        };
+        if sent.is_err() || is_enough { Taken::Enough } else { Taken::Kept }
     }
 }
 

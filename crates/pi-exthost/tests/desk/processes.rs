@@ -108,6 +108,39 @@ async fn stream_waits_for_its_reader_and_ends_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn stream_of_a_process_that_says_too_much_is_ended() {
+    let stage = Stage::new(Plan { limits: Limits { stream_bytes: 1 << 20, ..Limits::default() }, ..allowed() });
+    let mut feed = stage.desk.open(shell("yes", true), Terms::background());
+    let (mut total, mut end) = (0, None);
+    while let Some(item) = timeout(AGES, feed.next()).await.expect("it ends") {
+        match item.expect("no error") {
+            StreamItem::Piece(piece) => total += piece.data.0.len(),
+            StreamItem::End(told) => end = Some(told),
+            other @ StreamItem::Head(_) => panic!("{other:?}"),
+        }
+    }
+    let end = end.expect("an end");
+    assert_eq!((total, end.truncated, end.exit.expect("a process").killed), (1 << 20, true, true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn process_whose_reader_wants_little_goes_on_to_its_own_end() {
+    let stage = Stage::new(allowed());
+    let Call::Exec(mut command) = shell("printf 0123456789; exit 3", true) else { panic!("a command") };
+    command.max_output_bytes = Some(4);
+    let mut feed = stage.desk.open(Call::Exec(command), Terms::background());
+    let mut told = Vec::new();
+    while let Some(item) = timeout(AGES, feed.next()).await.expect("it ends") {
+        told.push(match item.expect("no error") {
+            StreamItem::Piece(piece) => String::from_utf8(piece.data.0).expect("text"),
+            StreamItem::End(end) => format!("{} {:?}", end.truncated, end.exit.and_then(|exit| exit.code)),
+            other @ StreamItem::Head(_) => panic!("{other:?}"),
+        });
+    }
+    assert_eq!(told, ["0123", "true Some(3)"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cancelled_process_is_killed_with_its_children_and_tells_what_it_said() {
     let stage = Stage::new(allowed());
     let terms = Terms::background();
