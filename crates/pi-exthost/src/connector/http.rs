@@ -1,8 +1,10 @@
 //! `http`: requests to other machines.
 //!
-//! Every hop is a decision of its own. A name is resolved once, every address that it leads to is checked against the
-//! grant, and the connection goes to those addresses and no other: a name that leads elsewhere a moment later leads
-//! nowhere. Proxies of the environment are not used, because they would resolve names themselves.
+//! Every hop is a decision of its own. A name is resolved once, and every address that it leads to is checked against the
+//! grant. Without a proxy the connection goes to those addresses and no other: a name that leads elsewhere a moment later
+//! leads nowhere. Where a proxy leads to a URL it is used, if all of those addresses are of the public network
+//! (`docs/adr/0244-raw-keys-by-name-and-proxies-for-the-public.md`): it looks the name up again, and where it then connects
+//! to is for it to say.
 
 mod clients;
 mod redirect;
