@@ -47,6 +47,7 @@ impl ConsentFailure {
         match self {
             Self::Homeless => "set HOME, or PI_CODING_AGENT_DIR".to_owned(),
             Self::Grants(GrantsFault::Unusable { .. }) => "look at its permissions".to_owned(),
+            Self::Grants(GrantsFault::InUse { .. }) => "try again when no other pi writes it".to_owned(),
             Self::Grants(GrantsFault::Newer { .. }) => "use the version of pi that wrote it".to_owned(),
             Self::Grants(GrantsFault::Malformed { .. } | GrantsFault::Invalid { .. }) => {
                 "correct it, or remove it to decide anew".to_owned()

@@ -29,6 +29,8 @@ pub(super) async fn look(desk: &Desk, call: EnvCall, terms: &Terms) -> Result<Ou
             }
         }
         EnvCall::List => {
+            // Once for all of them: what somebody has just changed counts.
+            desk.inner.house.fittings.rulebook.refresh().await;
             // Who may not see the whole sees what it may; only a deny that somebody wrote is an answer for all of it.
             if desk.would_allow(action(Target::Environment)).is_none() && is_denied(desk) {
                 desk.authorize(action(Target::Environment), terms).await?;

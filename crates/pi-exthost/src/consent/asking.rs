@@ -106,7 +106,7 @@ pub(crate) async fn ask(
         NEVER => {
             keep(Answer::No);
             let deny = DenyEntry { capability, methods: None, scope: None, versions: None };
-            write_down(rulebook, petitioner, Lasting::Deny(deny));
+            write_down(rulebook, petitioner, Lasting::Deny(deny)).await;
             Answer::No
         }
         chosen if chosen == session => {
@@ -115,7 +115,7 @@ pub(crate) async fn ask(
         }
         chosen if chosen == lasting => {
             keep(Answer::Yes);
-            write_down(rulebook, petitioner, Lasting::Grants(grants(question, petitioner, now)));
+            write_down(rulebook, petitioner, Lasting::Grants(grants(question, petitioner, now))).await;
             Answer::Yes
         }
         _ => {
@@ -151,8 +151,8 @@ fn semver_range(version: &str) -> Option<String> {
     is_version.then(|| format!("^{version}"))
 }
 
-fn write_down(rulebook: &Rulebook, petitioner: &Petitioner<'_>, decision: Lasting) {
-    match rulebook.remember(petitioner.name, decision) {
+async fn write_down(rulebook: &Rulebook, petitioner: &Petitioner<'_>, decision: Lasting) {
+    match rulebook.remember(petitioner.name, decision).await {
         Ok(_) => {}
         // It holds for the session all the same.
         Err(fault) => tracing::warn!(%fault, extension = petitioner.name, "a decision was not remembered"),

@@ -5,10 +5,11 @@
 //! programs that remember at once both do.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    time::SystemTime,
+    thread,
+    time::{Duration, SystemTime},
 };
 
 use serde_json::{Value, json};
@@ -17,6 +18,10 @@ use pi_policy::config::{self, DenyEntry, ExtensionPolicy, GrantEntry, Problem};
 
 /// The version of the file that this program writes.
 const VERSION: u64 = 1;
+
+/// How long another program that remembers something is waited for: it reads and writes one small file.
+const TURN: Duration = Duration::from_secs(10);
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// Where decisions are remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +52,9 @@ pub struct Changed {
 pub enum GrantsFault {
     #[error("cannot use {path}: {source}")]
     Unusable { path: PathBuf, source: io::Error },
+    /// It may get better.
+    #[error("another program has held {path} for {waited:?}")]
+    InUse { path: PathBuf, waited: Duration },
     #[error("{path} is not a file of decisions: {message}")]
     Malformed { path: PathBuf, message: String },
     #[error("{path} was written by a newer version")]
@@ -82,14 +90,14 @@ impl GrantsFile {
         Ok(settings.extensions.and_then(|section| section.policy).unwrap_or_default())
     }
 
-    /// Remembers something about an extension; `*` is all of them and can only be denied something.
+    /// Remembers something about an extension; `*` is all of them and can only be denied something. Waits for other
+    /// programs that do the same, on the thread that it is called on.
     pub fn change(&self, extension: &str, change: Change) -> Result<Changed, GrantsFault> {
         let unusable = |source| self.unusable(source);
         let folder = self.path.parent().unwrap_or(Path::new("."));
         make_folder(folder).map_err(unusable)?;
         // Held until the new file has its name.
-        let lock = private(&self.path.with_extension("lock")).map_err(unusable)?;
-        lock.lock().map_err(unusable)?;
+        let _lock = self.lock()?;
         let mut policy = self.read()?;
         let changed = apply(&mut policy, extension, change);
         let text = json!({ "version": VERSION, "grants": policy.grants, "denies": policy.denies });
@@ -97,6 +105,19 @@ impl GrantsFile {
         self.parse(&text)?.resolve().map_err(|invalid| GrantsFault::Invalid { problems: invalid.problems })?;
         self.replace(&text).map_err(unusable)?;
         Ok(changed)
+    }
+
+    fn lock(&self) -> Result<File, GrantsFault> {
+        let path = self.path.with_extension("lock");
+        let lock = private(&path).map_err(|source| self.unusable(source))?;
+        for _ in 0..TURN.as_millis() / MOMENT.as_millis() {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(TryLockError::WouldBlock) => thread::sleep(MOMENT),
+                Err(TryLockError::Error(source)) => return Err(self.unusable(source)),
+            }
+        }
+        Err(GrantsFault::InUse { path, waited: TURN })
     }
 
     pub(super) fn load(&self) -> Result<(config::Settings, Option<Stamp>), GrantsFault> {

@@ -13,8 +13,15 @@ use super::grants::{Change, GrantsFault, GrantsFile, Stamp};
 const GLANCE: u64 = 1000;
 
 /// Settings, remembered decisions and answers, put together. A project takes away from all of them and adds nothing.
+///
+/// Deciding reads memory only; whoever wants to know what others have written meanwhile waits for the disk.
 #[derive(Debug)]
 pub struct Rulebook {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
     /// What the person's own settings say.
     base: Policy,
     project: Option<config::Settings>,
@@ -33,24 +40,33 @@ struct State {
 impl Rulebook {
     /// Settings alone; answers hold for the session, and nothing is remembered.
     pub fn new(base: Policy) -> Self {
-        let state = State { policy: Arc::new(base.clone()), stamp: None, looked: Moment::from_unix_millis(0) };
-        Self { base, project: None, file: None, state: Mutex::new(state) }
+        let policy = Arc::new(base.clone());
+        Self::of(Shared { base, project: None, file: None, state: Mutex::new(State::of(policy, None)) })
     }
 
     /// With decisions that are remembered in a file, and with what a project takes away. A file that cannot be understood
     /// is refused: it may have been meant to forbid something. Looks at the disk.
     pub fn open(base: Policy, project: Option<config::Settings>, file: GrantsFile) -> Result<Self, GrantsFault> {
-        let mut book = Self { project, file: Some(file), ..Self::new(base) };
-        let (policy, stamp) = book.compile()?;
-        let state = State { policy: Arc::new(policy), stamp, looked: Moment::from_unix_millis(0) };
-        book.state = Mutex::new(state);
-        Ok(book)
+        let policy = Arc::new(base.clone());
+        let mut shared = Shared { base, project, file: Some(file), state: Mutex::new(State::of(policy, None)) };
+        let (policy, stamp) = shared.compile()?;
+        shared.state = Mutex::new(State::of(Arc::new(policy), stamp));
+        Ok(Self::of(shared))
     }
 
-    /// The policy as it stands. Now and then looks whether somebody changed what is remembered.
-    pub(crate) fn policy(&self, now: Moment) -> Arc<Policy> {
+    fn of(shared: Shared) -> Self {
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The policy as it was last read.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.shared.state().policy)
+    }
+
+    /// Looks now and then whether somebody changed what is remembered.
+    pub(crate) async fn glance(&self, now: Moment) {
         let is_due = {
-            let mut state = self.state();
+            let mut state = self.shared.state();
             let is_due = now.unix_millis().saturating_sub(state.looked.unix_millis()) >= GLANCE;
             if is_due {
                 state.looked = now;
@@ -58,13 +74,64 @@ impl Rulebook {
             is_due
         };
         if is_due {
-            self.refresh();
+            self.refresh().await;
         }
-        Arc::clone(&self.state().policy)
     }
 
-    /// Looks whether somebody changed what is remembered; answers whether somebody did.
-    pub(crate) fn refresh(&self) -> bool {
+    /// Looks whether somebody changed what is remembered; answers whether somebody did. Dropping the future does not stop the
+    /// look.
+    pub(crate) async fn refresh(&self) -> bool {
+        if self.shared.file.is_none() {
+            return false;
+        }
+        let shared = Arc::clone(&self.shared);
+        off_thread(move || shared.refresh()).await.unwrap_or(false)
+    }
+
+    /// Hears an answer that holds for the session.
+    pub(crate) fn hear(&self, answer: Remembered) {
+        let mut state = self.shared.state();
+        let policy = Policy::clone(&state.policy).with_answer(answer);
+        state.policy = Arc::new(policy);
+    }
+
+    /// Writes down a decision for good. Answers whether there is a place for it. Dropping the future does not stop the
+    /// writing.
+    pub(crate) async fn remember(&self, guest: &str, decision: Lasting) -> Result<bool, GrantsFault> {
+        let Some(file) = self.shared.file.clone() else { return Ok(false) };
+        let change = match decision {
+            Lasting::Grants(grants) => Change::Allow(grants),
+            Lasting::Deny(deny) => Change::Deny(deny),
+        };
+        let (shared, guest) = (Arc::clone(&self.shared), guest.to_owned());
+        let written = off_thread(move || {
+            file.change(&guest, change)?;
+            shared.refresh();
+            Ok(true)
+        });
+        written.await.unwrap_or(Ok(false))
+    }
+}
+
+/// Disks and locks take as long as they do. Nothing if the work broke off, which is told.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Some(done),
+        Err(broken) => {
+            tracing::warn!(%broken, "what is decided about extensions could not be looked at");
+            None
+        }
+    }
+}
+
+impl State {
+    fn of(policy: Arc<Policy>, stamp: Option<Stamp>) -> Self {
+        Self { policy, stamp, looked: Moment::from_unix_millis(0) }
+    }
+}
+
+impl Shared {
+    fn refresh(&self) -> bool {
         let Some(file) = &self.file else { return false };
         if file.stamp() == self.state().stamp {
             return false;
@@ -83,25 +150,6 @@ impl Rulebook {
                 false
             }
         }
-    }
-
-    /// Hears an answer that holds for the session.
-    pub(crate) fn hear(&self, answer: Remembered) {
-        let mut state = self.state();
-        let policy = Policy::clone(&state.policy).with_answer(answer);
-        state.policy = Arc::new(policy);
-    }
-
-    /// Writes down a decision for good. Answers whether there is a place for it.
-    pub(crate) fn remember(&self, guest: &str, decision: Lasting) -> Result<bool, GrantsFault> {
-        let Some(file) = &self.file else { return Ok(false) };
-        let change = match decision {
-            Lasting::Grants(grants) => Change::Allow(grants),
-            Lasting::Deny(deny) => Change::Deny(deny),
-        };
-        file.change(guest, change)?;
-        self.refresh();
-        Ok(true)
     }
 
     fn compile(&self) -> Result<(Policy, Option<Stamp>), GrantsFault> {

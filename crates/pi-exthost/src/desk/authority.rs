@@ -27,7 +27,7 @@ impl Desk {
     /// takes the question back.
     pub(crate) async fn authorize(&self, action: Action, terms: &Terms) -> Result<Grant, HostError> {
         let request = self.request(action);
-        match self.decide(&request) {
+        match self.decide(&request).await {
             Decision::Allow(grant) => {
                 if grant.warning().is_some() {
                     self.note_decision(&request, "allow", "allowed with a warning", terms);
@@ -39,9 +39,9 @@ impl Desk {
         }
     }
 
-    /// Whether something would be allowed without asking anybody. Leaves no trace.
+    /// Whether something would be allowed without asking anybody, by what was last read. Leaves no trace.
     pub(crate) fn would_allow(&self, action: Action) -> Option<Grant> {
-        match self.decide(&self.request(action)) {
+        match decide(&self.inner.house.fittings.rulebook.policy(), &self.request(action)) {
             Decision::Allow(grant) => Some(grant),
             Decision::Ask(_) | Decision::Deny(_) => None,
         }
@@ -54,12 +54,12 @@ impl Desk {
     }
 
     /// What is refused is looked at again if somebody has just changed what is remembered.
-    fn decide(&self, request: &Request) -> Decision {
+    async fn decide(&self, request: &Request) -> Decision {
         let rulebook = &self.inner.house.fittings.rulebook;
-        match decide(&rulebook.policy(request.now), request) {
-            Decision::Deny(_) | Decision::Ask(_) if rulebook.refresh() => {
-                decide(&rulebook.policy(request.now), request)
-            }
+        rulebook.glance(request.now).await;
+        let decision = decide(&rulebook.policy(), request);
+        match decision {
+            Decision::Deny(_) | Decision::Ask(_) if rulebook.refresh().await => decide(&rulebook.policy(), request),
             decision => decision,
         }
     }
@@ -69,7 +69,7 @@ impl Desk {
         let gate = inner.gates.of(&request.action.capability);
         let _turn = gate.turn.lock().await;
         // Somebody may have answered while we waited for our turn.
-        let question = match self.decide(&request) {
+        let question = match self.decide(&request).await {
             Decision::Allow(grant) => return Ok(grant),
             Decision::Deny(denial) => return Err(self.denied(&request, &denial, terms)),
             Decision::Ask(question) => question,
@@ -120,7 +120,7 @@ impl Desk {
 
     /// The error for the guest; the person is told of the first of its kind.
     fn denied(&self, request: &Request, denial: &Denial, terms: &Terms) -> HostError {
-        let policy = self.inner.house.fittings.rulebook.policy(request.now);
+        let policy = self.inner.house.fittings.rulebook.policy();
         let explanation = explain(&policy, request);
         self.note_decision(request, "deny", &denial.reason().to_string(), terms);
         let wanted = wanted(&request.action);

@@ -7,7 +7,7 @@ use pi_extproto::capability::Capability;
 use pi_policy::{Provenance, config::GrantEntry};
 use serde_json::json;
 
-use crate::stage::{Plan, Stage, check, chose};
+use crate::stage::{Plan, Rescue, Stage, check, chose};
 
 fn tool(name: &str) -> serde_json::Value {
     json!({ "name": name, "input": {} })
@@ -87,6 +87,56 @@ async fn grant_that_is_given_elsewhere_counts_at_the_next_call() {
     let changed = file.change("g1", Change::Allow(vec![grant])).expect("it is written");
     assert_eq!((changed.added, changed.removed), (1, 0));
     assert!(read().await.error.is_none());
+}
+
+/// Whoever opens it waits for the one who writes; then it is a file with these words.
+#[cfg(unix)]
+fn write_into_pipe(path: &std::path::Path, text: &str) {
+    use std::io::Write;
+    let mut pipe = fs::OpenOptions::new().write(true).open(path).expect("a reader");
+    pipe.write_all(text.as_bytes()).expect("it is read");
+    let draft = path.with_extension("draft");
+    fs::write(&draft, text).and_then(|()| fs::rename(&draft, path)).expect("a file");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn disk_that_does_not_answer_holds_up_nobody_else() {
+    const GRANT: &str = r#"{"version":1,"grants":{"g1":[{"capability":"read"}]},"denies":{}}"#;
+    let stage = Stage::new(Plan { policy: json!({ "mode": "strict" }), ..Plan::default() });
+    fs::write(stage.path("project/f"), "x").expect("a file");
+    let path = stage.path("agent/extension-grants.json");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    let rescued = path.clone();
+    let rescue = Rescue::with(move || write_into_pipe(&rescued, GRANT));
+    let read = stage.ask("fs", json!({ "op": "read", "path": "f" }));
+    // The other task of this thread gets its turn while the first one waits for the disk.
+    let write = async { tokio::task::spawn_blocking(move || write_into_pipe(&path, GRANT)).await.expect("written") };
+    let (result, ()) = tokio::join!(read, write);
+    assert!(result.error.is_none(), "{:?}", result.error);
+    assert!(!rescue.was_needed(), "the thread was held up");
+}
+
+#[tokio::test]
+async fn lock_of_another_program_holds_up_nobody_else() {
+    let stage = Stage::new(Plan { answers: vec![chose("Yes, tool for 30 days")], ..Plan::default() });
+    let lock = fs::File::create(stage.path("agent/extension-grants.lock")).expect("a file");
+    lock.lock().expect("it is free");
+    let held = lock.try_clone().expect("the same lock");
+    let rescue = Rescue::with(move || held.unlock().expect("it was held"));
+    let release = async {
+        while questions(&stage) == 0 {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        lock.unlock().expect("it was held");
+    };
+    tokio::join!(stage.ask("tool", tool("deploy")), release);
+    assert!(!rescue.was_needed(), "the thread was held up");
+    let decisions = GrantsFile::in_folder(&stage.path("agent")).read().expect("decisions");
+    assert_eq!(decisions.grants["g1"][0].capability, Capability::Tool);
 }
 
 #[test]

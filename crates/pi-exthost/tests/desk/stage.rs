@@ -5,7 +5,8 @@ use std::{
     fs, io,
     net::IpAddr,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, mpsc},
+    thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -292,3 +293,29 @@ impl Resolver for Script {
 
 /// So long something may take that takes no time.
 pub(crate) const AGES: Duration = Duration::from_secs(20);
+
+/// Somebody who helps when the test itself is held up, and then it has failed.
+pub(crate) struct Rescue {
+    done: mpsc::Sender<()>,
+    helper: thread::JoinHandle<bool>,
+}
+
+impl Rescue {
+    /// Does `work` when the test takes too long.
+    pub(crate) fn with(work: impl FnOnce() + Send + 'static) -> Self {
+        let (done, waiting) = mpsc::channel();
+        let helper = thread::spawn(move || {
+            let is_needed = waiting.recv_timeout(AGES) == Err(mpsc::RecvTimeoutError::Timeout);
+            if is_needed {
+                work();
+            }
+            is_needed
+        });
+        Self { done, helper }
+    }
+
+    pub(crate) fn was_needed(self) -> bool {
+        drop(self.done);
+        self.helper.join().expect("it does not panic")
+    }
+}
