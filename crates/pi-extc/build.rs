@@ -11,6 +11,8 @@ mod pack;
 mod plugin;
 #[path = "bundler/protocol.rs"]
 mod protocol;
+#[path = "bundler/review.rs"]
+mod review;
 #[path = "bundler/rule.rs"]
 mod rule;
 #[path = "bundler/scan.rs"]

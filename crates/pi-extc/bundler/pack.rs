@@ -145,7 +145,7 @@ fn fault(error: &BuildDiagnostic, root: &Path) -> Fault {
         let file = root.join(PathBuf::from(file));
         let (line, column) = (u32::try_from(line).unwrap_or(1), u32::try_from(column).unwrap_or(0) + 1);
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let text = text.lines().nth(line as usize - 1).unwrap_or_default().to_owned();
+        let text = text.lines().nth((line as usize).saturating_sub(1)).unwrap_or_default().to_owned();
         Place { file, line, column, length: 1, text }
     });
     Fault { message: error.to_message_with(&options), hint: None, place }

@@ -9,6 +9,21 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::Rule;
 
+/// What is asked.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Question {
+    Bundle(Request),
+    Scan(ScanRequest),
+}
+
+/// Look at a bundle that somebody else made.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ScanRequest {
+    pub(crate) bundle: String,
+    /// Names that the host answers itself, each with the shim that does.
+    pub(crate) hosts: BTreeMap<String, String>,
+}
+
 /// Bundle one entry.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
@@ -23,6 +38,7 @@ pub(crate) struct Request {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     Built(Box<Built>),
+    Scanned(Scanned),
     /// The sources cannot be used, and why.
     Refused(Vec<Fault>),
 }
@@ -37,6 +53,14 @@ pub(crate) struct Built {
     pub(crate) assets: Vec<PathBuf>,
     /// Packages that were not found.
     pub(crate) missing: Vec<String>,
+    pub(crate) findings: Vec<Found>,
+    /// What the code looks like it needs.
+    pub(crate) capabilities: Vec<String>,
+}
+
+/// What was found in a bundle.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Scanned {
     pub(crate) findings: Vec<Found>,
     /// What the code looks like it needs.
     pub(crate) capabilities: Vec<String>,

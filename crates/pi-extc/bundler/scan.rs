@@ -94,6 +94,11 @@ pub(crate) fn scan(file: &Path, text: &str, kind: &ModuleType, request: &Request
     Some(reporter.finish())
 }
 
+/// What code looks like it needs that has this module, whatever it does with it.
+pub(crate) fn needs_of(module: &str) -> &'static [&'static str] {
+    capability::of_export(&meaning::plain(module), None)
+}
+
 fn source_type(file: &Path, kind: &ModuleType) -> SourceType {
     let by_name = SourceType::from_path(file).unwrap_or_else(|_| SourceType::mjs());
     match kind {

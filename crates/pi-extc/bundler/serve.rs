@@ -8,7 +8,8 @@ use std::{
 
 use super::{
     pack,
-    protocol::{Answer, Request},
+    protocol::{Answer, Question},
+    review,
 };
 
 /// Much more than any extension needs, and less than what would hurt the machine.
@@ -26,9 +27,12 @@ pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
     limit_memory()?;
     let mut request = String::new();
     io::stdin().read_to_string(&mut request)?;
-    let request: Request = serde_json::from_str(&request)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let answer: Answer = runtime.block_on(pack::pack(request));
+    let answer: Answer = match serde_json::from_str(&request)? {
+        Question::Bundle(request) => {
+            tokio::runtime::Builder::new_current_thread().build()?.block_on(pack::pack(request))
+        }
+        Question::Scan(request) => review::review(request),
+    };
     let mut output = io::stdout().lock();
     serde_json::to_writer(&mut output, &answer)?;
     output.flush()?;

@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::{
     bundler::{
         self,
-        protocol::{Answer, Built, Found, Place, Request},
+        protocol::{Answer, Built, Found, Place, Question, Request},
     },
     cache::Module,
     component::{self, COMPONENT_ENGINE},
@@ -28,6 +28,7 @@ use crate::{
     crates::{self, Compiled},
     fault::{BuildFault, Fault},
     file, rules,
+    scan::Scan,
     shims::{HOST_MODULES, engine_version},
     source::{Source, sources},
 };
@@ -182,7 +183,8 @@ fn as_built(source: &Source) -> Result<Artifact, BuildFault> {
 async fn bundle(source: &Source, workshop: &Workshop) -> Result<Artifact, BuildFault> {
     let hosts = HOST_MODULES.clone();
     let request = Request { root: source.root.clone(), entry: source.entry.clone(), hosts };
-    match bundler::ask(&request, &workshop.cache, workshop.limit).await? {
+    match bundler::ask(&Question::Bundle(request), &workshop.cache, workshop.limit).await? {
+        Answer::Scanned(_) => Err(BuildFault::off_topic()),
         Answer::Built(built) => {
             let Built { bundle, source_map, findings, missing, sources, capabilities, assets: named, .. } = *built;
             let mut findings: Vec<Finding> = findings.iter().map(|it| finding(it, &source.root)).collect();
@@ -274,7 +276,7 @@ fn assembled(source: &Source, made: Made) -> Result<Artifact, BuildFault> {
     Ok(Artifact { descriptor, manifest, code, assets, sources, missing })
 }
 
-fn declared(manifest: &ExtensionManifest) -> Option<CapabilityManifest> {
+pub(crate) fn declared(manifest: &ExtensionManifest) -> Option<CapabilityManifest> {
     let declared = manifest.declared();
     match declared.by() {
         DeclaredBy::Nothing => None,
@@ -282,7 +284,7 @@ fn declared(manifest: &ExtensionManifest) -> Option<CapabilityManifest> {
     }
 }
 
-fn finding(found: &Found, root: &Path) -> Finding {
+pub(crate) fn finding(found: &Found, root: &Path) -> Finding {
     let meaning = rules::meaning(found.rule);
     Finding {
         verdict: meaning.verdict,
@@ -359,7 +361,7 @@ impl Code {
         }
     }
 
-    fn engine(&self) -> &'static str {
+    pub(crate) fn engine(&self) -> &'static str {
         match self {
             Self::Script { .. } => engine_version(),
             Self::Component(_) => COMPONENT_ENGINE,
@@ -412,11 +414,16 @@ impl Artifact {
         }
     }
 
-    /// What policy weighs.
-    pub fn evidence(&self) -> Evidence {
-        let count = |test: fn(&Finding) -> bool| self.findings().iter().filter(|it| test(it)).count() as u64;
+    /// What policy weighs: what the scanner here found, and whatever the description says against it. What a description
+    /// leaves out says nothing.
+    pub fn evidence(&self, scan: &Scan) -> Evidence {
+        let count = |test: fn(&Finding) -> bool| {
+            let most = [self.findings(), scan.findings()].map(|findings| findings.iter().filter(|it| test(it)).count());
+            most.into_iter().max().unwrap_or_default() as u64
+        };
+        let inferred = [&self.descriptor.capabilities.inferred, scan.inferred()];
         let uses = |capabilities: &[Capability]| {
-            capabilities.iter().any(|it| self.descriptor.capabilities.inferred.contains(it))
+            capabilities.iter().any(|it| inferred.iter().any(|inferred| inferred.contains(it)))
         };
         Evidence {
             forbidden: count(|it| it.verdict == Verdict::Blocked),

@@ -14,15 +14,15 @@ use tokio::{
     time::timeout,
 };
 
-use self::protocol::{Answer, Request};
+use self::protocol::{Answer, Question};
 use crate::fault::BuildFault;
 
 /// How much of what a dying bundler says is repeated.
 const SAID: usize = 2000;
 
 /// Runs the bundler once. Dropping the future ends the process.
-pub(crate) async fn ask(request: &Request, cache: &Path, limit: Duration) -> Result<Answer, BuildFault> {
-    let question = serde_json::to_vec(request).expect("paths and names are plain JSON");
+pub(crate) async fn ask(question: &Question, cache: &Path, limit: Duration) -> Result<Answer, BuildFault> {
+    let question = serde_json::to_vec(question).expect("paths and names are plain JSON");
     let program = program::prepare(cache)?;
     let child = start(program.path()).map_err(BuildFault::Start)?;
     match timeout(limit, converse(child, &question)).await {

@@ -17,6 +17,7 @@ use crate::{
     file,
     seal::{Sealer, TAG_SIZE},
     shims::engine_version,
+    unpacked,
 };
 
 const MAGIC: &[u8] = b"pi.ext.cache.v1\n";
@@ -54,6 +55,8 @@ pub enum Kind {
     MachineCode,
     /// An artifact with the state of its sources.
     Built,
+    /// What the scanner found in an artifact that somebody else built.
+    Scanned,
 }
 
 /// One entry, as `pi ext cache list` shows it.
@@ -121,17 +124,18 @@ impl Kind {
             Self::Bytecode => "bytecode",
             Self::MachineCode => "machine code",
             Self::Built => "built",
+            Self::Scanned => "scanned",
         }
     }
 
     fn of_word(word: &str) -> Option<Self> {
-        [Self::Bytecode, Self::MachineCode, Self::Built].into_iter().find(|kind| kind.word() == word)
+        [Self::Bytecode, Self::MachineCode, Self::Built, Self::Scanned].into_iter().find(|kind| kind.word() == word)
     }
 
     /// The engine that such entries are made for.
     fn engine(self) -> &'static str {
         match self {
-            Self::Bytecode | Self::Built => engine_version(),
+            Self::Bytecode | Self::Built | Self::Scanned => engine_version(),
             Self::MachineCode => COMPONENT_ENGINE,
         }
     }
@@ -244,12 +248,27 @@ impl Cache {
         Some(Entry { key, kind, label, engine, size, written, health, path })
     }
 
-    /// Removes what is broken or stale, and what was written longer ago than `age`, seen from `now`.
+    /// Removes what is broken or stale, and what was written longer ago than `age`, seen from `now`. Files that artifacts
+    /// brought are of use as long as the artifact is, wherever it lies: they go by their age alone.
     pub fn prune(&self, age: Option<Duration>, now: SystemTime) -> Result<Pruned, CacheFault> {
         let mut pruned = Pruned::default();
+        let is_old = |written: Option<SystemTime>| {
+            let since = written.and_then(|written| now.duration_since(written).ok());
+            age.is_some_and(|age| since.is_none_or(|since| since >= age))
+        };
+        let io = |path: &Path| {
+            let path = path.to_path_buf();
+            |source| CacheFault::Io { path, source }
+        };
+        for folder in unpacked::folders(&self.folder).map_err(io(&self.folder))? {
+            if is_old(file::metadata(&folder).and_then(|it| it.modified()).ok()) {
+                pruned.bytes += file::size(&folder).map_err(io(&folder))?;
+                pruned.entries += 1;
+                file::remove_folder(&folder).map_err(io(&folder))?;
+            }
+        }
         for entry in self.list()? {
-            let since = entry.written.and_then(|written| now.duration_since(written).ok());
-            let is_old = age.is_some_and(|age| since.is_none_or(|since| since >= age));
+            let is_old = is_old(entry.written);
             if entry.health != Health::Sound || is_old {
                 file::remove(&entry.path).map_err(|source| CacheFault::Io { path: entry.path.clone(), source })?;
                 pruned.entries += 1;

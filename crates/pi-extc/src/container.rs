@@ -12,7 +12,7 @@ use pi_extproto::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{Artifact, Asset, Code, hash};
+use crate::artifact::{Artifact, Asset, Code, declared, hash};
 
 const HEAD: &[u8] = b"pi.ext.container.v1\n";
 const DESCRIPTOR: &str = "artifact.json";
@@ -38,6 +38,9 @@ pub enum ContainerFault {
     BadPart { name: String },
     #[error("its hash is not that of its parts")]
     OtherHash,
+    /// Whoever reads it would believe something that nothing else says.
+    #[error("its description says another {member} than its parts")]
+    OtherDescription { member: &'static str },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -75,7 +78,8 @@ pub fn write(artifact: &Artifact) -> Vec<u8> {
     file
 }
 
-/// Reads an artifact, every digest of it checked.
+/// Reads an artifact, every digest of it checked. What its description says about its parts is so; what it says about its
+/// sources and what was found in them is what somebody wrote, and nobody here has looked.
 pub fn read(file: &[u8]) -> Result<Artifact, ContainerFault> {
     let rest = file.strip_prefix(HEAD).ok_or(ContainerFault::Foreign)?;
     let (content, seal) = file.split_at_checked(file.len().saturating_sub(SEAL)).ok_or(ContainerFault::Damaged)?;
@@ -87,6 +91,9 @@ pub fn read(file: &[u8]) -> Result<Artifact, ContainerFault> {
     let mut bytes = rest.get(end + 1..rest.len() - SEAL).ok_or(ContainerFault::BadList)?;
     let mut parts: Vec<(&str, &[u8])> = Vec::new();
     for part in &list {
+        if parts.iter().any(|(name, _)| *name == part.name) {
+            return Err(ContainerFault::BadList);
+        }
         let bad = || ContainerFault::BadPart { name: part.name.clone() };
         let (own, others) = bytes.split_at_checked(part.size).ok_or_else(bad)?;
         if Digest::of(own) != part.digest {
@@ -124,6 +131,29 @@ fn assembled(parts: &[(&str, &[u8])]) -> Result<Artifact, ContainerFault> {
         let inside = InsidePath::try_from(path.to_owned()).map_err(|_| bad(path))?;
         Ok(Asset { path: inside, bytes: Arc::from(*bytes) })
     };
-    let assets = assets.map(asset).collect::<Result<_, _>>()?;
+    let assets: Vec<Asset> = assets.map(asset).collect::<Result<_, _>>()?;
+    describes(&descriptor, &manifest, &code, &assets)?;
     Ok(Artifact { descriptor, manifest, code, assets, sources: Vec::new(), missing: Vec::new() })
+}
+
+/// Whether a description says what its parts say. The manifest was checked when it was read; names and versions stand in
+/// questions to people, in grants and in the names of folders.
+fn describes(
+    descriptor: &descriptor::Artifact,
+    manifest: &ExtensionManifest,
+    code: &Code,
+    assets: &[Asset],
+) -> Result<(), ContainerFault> {
+    let bytes = |assets: &[Asset]| assets.iter().map(|it| it.bytes.len() as u64).sum::<u64>();
+    let told = [
+        ("name", descriptor.name == manifest.name),
+        ("version", descriptor.version == manifest.version),
+        ("engine", manifest.tier() == Ok(descriptor.engine.tier) && descriptor.engine.version == code.engine()),
+        ("set of capabilities", descriptor.capabilities.declared == declared(manifest)),
+        ("size", descriptor.sizes.bundle == code.as_bytes().len() as u64 && descriptor.sizes.assets == bytes(assets)),
+    ];
+    match told.into_iter().find(|(_, is_so)| !is_so) {
+        Some((member, _)) => Err(ContainerFault::OtherDescription { member }),
+        None => Ok(()),
+    }
 }

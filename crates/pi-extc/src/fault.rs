@@ -80,6 +80,11 @@ fn told(faults: &[Fault]) -> String {
 }
 
 impl BuildFault {
+    /// The bundler answered another question than the one that it was asked.
+    pub(crate) fn off_topic() -> Self {
+        Self::Died { status: "it goes on".to_owned(), said: "it answers another question".to_owned() }
+    }
+
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {

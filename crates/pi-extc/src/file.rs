@@ -32,6 +32,26 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Of a file, or of everything in a folder. Links are not followed.
+pub(crate) fn size(path: &Path) -> io::Result<u64> {
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_dir() {
+        return Ok(metadata.len());
+    }
+    list(path)?.iter().map(|path| size(path)).sum()
+}
+
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
 /// The entries of a folder by name; none if there is no such folder.
 pub(crate) fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
@@ -50,6 +70,11 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// Writes a file that may be half there if the machine stops.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fs::write(path, bytes)
 }
 
 /// Writes a file that only its owner reads, whole or not at all: readers see the old one or the new one.
@@ -76,7 +101,7 @@ pub(crate) fn write_once(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()>
     }
 }
 
-fn draft(path: &Path) -> PathBuf {
+pub(crate) fn draft(path: &Path) -> PathBuf {
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}-{number}.draft", std::process::id()))

@@ -19,10 +19,12 @@ mod file;
 mod frame;
 mod load;
 mod rules;
+mod scan;
 mod seal;
 mod shims;
 mod signature;
 mod source;
+mod unpacked;
 
 pub use self::{
     artifact::{Artifact, Asset, Code, Crates, Evidence, Workshop, build, build_all},
@@ -33,9 +35,11 @@ pub use self::{
     frame::frame,
     load::{Loaded, Origin, load},
     rules::{Meaning, rules},
+    scan::{Scan, scan},
     shims::{HOST_MODULES, Shim, engine_version, shims},
     signature::{
         KeyFault, PublicKey, SIGNATURE, SecretKey, Signature, SignatureState, TrustedKeys, judge, sign, verify,
     },
     source::{Source, sources},
+    unpacked::unpack,
 };

@@ -5,7 +5,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use pi_extproto::artifact::Digest;
+use pi_extproto::{artifact::Digest, manifest::Tier};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -14,11 +14,12 @@ use crate::{
     container,
     fault::BuildFault,
     file,
+    scan::{Scan, scan},
     source::{Source, sources},
 };
 
 /// What the bundler and the names of the host were when something was built.
-const RECIPE: &str = env!("PI_EXTC_RECIPE");
+pub(crate) const RECIPE: &str = env!("PI_EXTC_RECIPE");
 
 /// The ending of artifacts.
 const ARTIFACT: &str = "artifact";
@@ -28,6 +29,8 @@ const ARTIFACT: &str = "artifact";
 pub struct Loaded {
     pub artifact: Artifact,
     pub origin: Origin,
+    /// What the scanner of this program found in it.
+    pub scan: Scan,
     source: Source,
     state: State,
 }
@@ -58,7 +61,7 @@ struct FileState {
 /// Every extension at `path`, built at first or when its sources changed, else as it was built before.
 pub async fn load(path: &Path, workshop: &Workshop, cache: &Cache) -> Result<Vec<Loaded>, BuildFault> {
     if path.extension().is_some_and(|end| end == ARTIFACT) && path.is_file() {
-        return Ok(vec![load_artifact(path)?]);
+        return Ok(vec![load_artifact(path, workshop, cache).await?]);
     }
     let mut loaded = Vec::new();
     for source in sources(path)? {
@@ -68,7 +71,7 @@ pub async fn load(path: &Path, workshop: &Workshop, cache: &Cache) -> Result<Vec
 }
 
 /// An artifact as somebody built it.
-fn load_artifact(path: &Path) -> Result<Loaded, BuildFault> {
+async fn load_artifact(path: &Path, workshop: &Workshop, cache: &Cache) -> Result<Loaded, BuildFault> {
     let unreadable = |source| BuildFault::Unreadable { path: path.to_path_buf(), source };
     let path = path.canonicalize().map_err(unreadable)?;
     let read = container::read(&file::read_source(&path)?);
@@ -81,7 +84,8 @@ fn load_artifact(path: &Path) -> Result<Loaded, BuildFault> {
         described_by: Vec::new(),
     };
     let state = State::of(&artifact)?;
-    Ok(Loaded { artifact, origin: Origin::Cached, source, state })
+    let scan = scan(&artifact, workshop, cache).await?;
+    Ok(Loaded { artifact, origin: Origin::Cached, scan, source, state })
 }
 
 async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Result<Loaded, BuildFault> {
@@ -90,9 +94,11 @@ async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Resu
     if let Some((state, artifact)) = cache.get(Kind::Built, &key).and_then(|bytes| parsed(&bytes))
         && !state.is_changed(&source)
     {
-        return Ok(Loaded { artifact, origin: Origin::Cached, source, state });
+        let scan = scan_of(&source, &artifact, workshop, cache).await?;
+        return Ok(Loaded { artifact, origin: Origin::Cached, scan, source, state });
     }
     let artifact = build_source(&source, workshop).await?;
+    let scan = scan_of(&source, &artifact, workshop, cache).await?;
     let state = State::of(&artifact)?;
     let mut bytes = serde_json::to_vec(&state).expect("paths and digests are plain JSON");
     bytes.push(b'\n');
@@ -101,7 +107,15 @@ async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Resu
     if let Err(error) = cache.put(Kind::Built, &key, &entry, &bytes) {
         tracing::warn!(source = %entry, %error, "a built extension is not kept");
     }
-    Ok(Loaded { artifact, origin: Origin::Built, source, state })
+    Ok(Loaded { artifact, origin: Origin::Built, scan, source, state })
+}
+
+/// What was built here was scanned when it was; a component and what was taken as somebody built it are looked at again.
+async fn scan_of(source: &Source, artifact: &Artifact, workshop: &Workshop, cache: &Cache) -> Result<Scan, BuildFault> {
+    match source.manifest.tier() {
+        Ok(Tier::Js) => Ok(Scan::of_built(artifact)),
+        Ok(Tier::Wasm | Tier::Mcp) | Err(_) => scan(artifact, workshop, cache).await,
+    }
 }
 
 fn parsed(bytes: &[u8]) -> Option<(State, Artifact)> {

@@ -15,6 +15,8 @@ const SCRIPTS: [&str; 6] = ["ts", "js", "mts", "mjs", "cts", "cjs"];
 const INDEXES: [&str; 4] = ["index.ts", "index.js", "index.mts", "index.mjs"];
 /// The ending of components.
 const COMPONENT: &str = "wasm";
+/// How long the name of an extension may be.
+const LONGEST_NAME: usize = 214;
 /// How deep patterns of a package look.
 const DEPTH: usize = 6;
 
@@ -233,7 +235,7 @@ fn fitting_name(name: &str) -> String {
         _ => '-',
     };
     let name: String = name.chars().map(letter).collect();
-    let name = name.trim_start_matches(['.', '-', '_']).to_owned();
+    let name: String = name.trim_start_matches(['.', '-', '_']).chars().take(LONGEST_NAME).collect();
     if name.is_empty() { "extension".to_owned() } else { name }
 }
 

@@ -65,7 +65,7 @@ pub trait Launcher: Send + Sync {
 pub enum LaunchFault {
     #[error("there is no extension at {path}")]
     Missing { path: String },
-    /// It cannot be built, or is blocked by what the scanner found.
+    /// It cannot be built, or is not what it says. What the scanner found is evidence and refuses nothing by itself.
     #[error("{message}")]
     Unusable { message: String },
     /// Its code ran and failed.

@@ -14,7 +14,10 @@ use ts_rs::TS;
 
 use pi_transcript::json::{Extra, Problem, present};
 
-pub use self::path::{InsidePath, OutsidePath};
+pub use self::{
+    path::{InsidePath, OutsidePath},
+    rules::is_name,
+};
 use crate::{
     capability::{Capability, CapabilityManifest, Declared},
     message::not_json,

@@ -26,13 +26,16 @@ use pi_extc::{Cache, CacheFault, Workshop};
 
 pub use self::started::{PreparedGuest, Program, Started};
 use self::{
-    built::{Built, Compiled},
+    built::{Built, Compiled, Yard},
     machinery::Machinery,
 };
 use crate::{
     js::{self, Library, Limits, Place, Time, architecture, platform},
     wasm,
 };
+
+/// Findings that are written into the log of an extension when it is started.
+const MOST_NOTICES: usize = 32;
 
 /// What guests are told of where they are, and what they may use up.
 #[derive(Debug, Clone)]
@@ -54,9 +57,7 @@ pub struct Surroundings {
 /// Starts extensions of every tier that there is.
 pub struct Tiers {
     library: Library,
-    workshop: Workshop,
-    cache: Arc<Cache>,
-    machinery: Machinery,
+    yard: Yard,
     surroundings: Surroundings,
     started: AtomicU64,
 }
@@ -67,17 +68,18 @@ impl Tiers {
         let folder = surroundings.agent.join("cache").join("extensions");
         let cache = Arc::new(Cache::open(&folder)?);
         let library = Library::new(Some(Arc::clone(&cache)));
-        let machinery = Machinery::new(surroundings.limits.memory);
-        let workshop = Workshop::new(folder);
-        Ok(Self { library, workshop, cache, machinery, surroundings, started: AtomicU64::new(0) })
+        let machinery = Arc::new(Machinery::new(surroundings.limits.memory));
+        let trusted = surroundings.agent.join("trusted-keys.json");
+        let yard = Yard { workshop: Workshop::new(folder), cache, machinery, trusted };
+        Ok(Self { library, yard, surroundings, started: AtomicU64::new(0) })
     }
 
     /// The same as [`Launcher::prepare`], for whoever wants to look at what runs in the end.
     pub async fn prepare_guest(&self, source: Source) -> Result<PreparedGuest, LaunchFault> {
         let around = &self.surroundings;
-        let trusted = around.agent.join("trusted-keys.json");
-        let built = Built::make(&source, &self.workshop, &self.cache, &self.machinery, &trusted).await?;
+        let built = Built::make(&source, &self.yard).await?;
         let number = self.started.fetch_add(1, Ordering::Relaxed);
+        // Names of extensions have no `+`, so no two of them share a folder.
         let folder_name: String = built
             .name
             .chars()
@@ -142,12 +144,22 @@ impl Tiers {
     }
 }
 
+/// Writes what the scanner found into the log of the extension.
+fn tell(desk: &Desk, notices: Vec<String>) {
+    let others = notices.len().saturating_sub(MOST_NOTICES);
+    let more = (others > 0).then(|| format!("{others} further findings; `pi ext scan` shows all of them"));
+    for notice in notices.into_iter().take(MOST_NOTICES).chain(more) {
+        desk.events().warn(notice, None);
+    }
+}
+
 impl Launcher for Tiers {
     fn prepare(&self, source: Source) -> BoxFuture<'_, Result<Prepared, LaunchFault>> {
         async move {
-            let PreparedGuest { identity, mut program, notices: _ } = self.prepare_guest(source).await?;
+            let PreparedGuest { identity, mut program, notices } = self.prepare_guest(source).await?;
             let launch = move |desk: Desk| {
                 async move {
+                    tell(&desk, notices);
                     // Whoever gave it its desk may have told it from another of its name.
                     program.keep_data_in(&desk.identity().data);
                     Ok(program.start(desk).await?.guest())

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use oxc::{
     ast::ast::{
         Argument, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget, BindingPattern, CallExpression,
-        ExportDefaultDeclaration, ExportDefaultDeclarationKind, Expression, FormalParameter, FormalParameters,
-        Function, ImportDeclaration, ImportDeclarationSpecifier, TSType, TSTypeAnnotation, TSTypeName,
-        VariableDeclarator,
+        ExportDefaultDeclaration, ExportDefaultDeclarationKind, ExportNamedDeclaration, Expression, FormalParameter,
+        FormalParameters, Function, IdentifierReference, ImportDeclaration, ImportDeclarationSpecifier,
+        ModuleExportName, TSType, TSTypeAnnotation, TSTypeName, VariableDeclarator,
     },
     ast_visit::{Visit, walk},
     semantic::{Scoping, SymbolId},
@@ -71,6 +71,16 @@ impl<'s> Learner<'s> {
     fn give_pi(&mut self, parameters: &FormalParameters) {
         if let Some(first) = parameters.items.first() {
             self.bind(&first.pattern, &Meaning::Pi(String::new()));
+        }
+    }
+
+    /// The function of this name is the factory.
+    fn name_factory(&mut self, name: &IdentifierReference) {
+        self.factory = self.known.symbol(name);
+        if let Some(parameters) = self.factory.and_then(|it| self.functions.get(&it)).cloned()
+            && let Some(Some(first)) = parameters.first()
+        {
+            self.learn(*first, Meaning::Pi(String::new()));
         }
     }
 
@@ -169,14 +179,7 @@ impl<'a> Visit<'a> for Learner<'_> {
     fn visit_export_default_declaration(&mut self, export: &ExportDefaultDeclaration<'a>) {
         match &export.declaration {
             ExportDefaultDeclarationKind::FunctionDeclaration(function) => self.give_pi(&function.params),
-            ExportDefaultDeclarationKind::Identifier(name) => {
-                self.factory = self.known.symbol(name);
-                if let Some(parameters) = self.factory.and_then(|it| self.functions.get(&it)).cloned()
-                    && let Some(Some(first)) = parameters.first()
-                {
-                    self.learn(*first, Meaning::Pi(String::new()));
-                }
-            }
+            ExportDefaultDeclarationKind::Identifier(name) => self.name_factory(name),
             other => {
                 if let Some(parameters) = other.as_expression().and_then(parameters_of) {
                     self.give_pi(parameters);
@@ -184,6 +187,16 @@ impl<'a> Visit<'a> for Learner<'_> {
             }
         }
         walk::walk_export_default_declaration(self, export);
+    }
+
+    /// `export { x as default }`, as every bundle says it.
+    fn visit_export_named_declaration(&mut self, export: &ExportNamedDeclaration<'a>) {
+        for specifier in export.specifiers.iter().filter(|it| it.exported.name() == "default") {
+            if let ModuleExportName::IdentifierReference(name) = &specifier.local {
+                self.name_factory(name);
+            }
+        }
+        walk::walk_export_named_declaration(self, export);
     }
 
     fn visit_call_expression(&mut self, call: &CallExpression<'a>) {

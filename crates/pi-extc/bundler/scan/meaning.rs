@@ -251,6 +251,8 @@ fn joined(members: &str, name: &str) -> String {
 fn global(name: &str) -> Meaning {
     match name {
         "require" => Meaning::Require,
+        // What the bundler writes in the place of it, in every bundle.
+        "__pi_host" | "__pi_gone" | "__pi_shim" | "__pi_missing" => Meaning::Require,
         "__dirname" => Meaning::Beside(String::new()),
         "__filename" => Meaning::OwnFile,
         name if GLOBAL_OBJECTS.contains(&name) => Meaning::Global(String::new()),

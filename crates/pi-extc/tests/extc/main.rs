@@ -6,6 +6,7 @@ mod bundling;
 mod caching;
 mod house;
 mod loading;
+mod packed;
 mod scanning;
 mod signing;
 mod sources;

@@ -1,5 +1,6 @@
 //! What the scanner finds, and what it is not fooled by.
 
+use pi_extc::load;
 use pi_extproto::artifact::Verdict;
 
 use super::house::House;
@@ -136,7 +137,8 @@ async fn findings_have_places_excerpts_remedies_and_a_verdict() {
         ("index.ts", "import { Script } from 'vm';\nexport default () => {\n  eval('1');\n  new Script();\n};"),
         ("package.json", r#"{"name":"x","version":"1.0.0"}"#),
     ]);
-    let artifact = house.built().await;
+    let loaded = load(&house.root(), &house.workshop(), &house.cache()).await.expect("it is built").remove(0);
+    let artifact = &loaded.artifact;
     assert_eq!(artifact.verdict(), Verdict::Blocked);
     let told: Vec<String> = artifact
         .findings()
@@ -158,7 +160,7 @@ async fn findings_have_places_excerpts_remedies_and_a_verdict() {
         ["import.forbidden index.ts:1:24 import { Script } from 'vm';", "code.eval index.ts:3:3   eval('1');"]
     );
     assert!(artifact.findings().iter().all(|it| it.remedy.is_some()));
-    let evidence = artifact.evidence();
+    let evidence = artifact.evidence(&loaded.scan);
     assert_eq!((evidence.forbidden, evidence.obfuscated), (1, 1));
 }
 

@@ -22,6 +22,8 @@ pub(super) const VERSION: &str = concat!(
 );
 pub(super) const URL: &str = "^https?://[^/]";
 
+/// As [`NAME`] says.
+const LONGEST_NAME: usize = 214;
 const SCRIPTS: [&str; 8] = [".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"];
 const COMPONENT: &str = ".wasm";
 
@@ -126,7 +128,8 @@ fn entry_problems(entry: &Value, engine: Option<&Value>, report: &mut impl FnMut
     }
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether an extension may have this name.
+pub fn is_name(name: &str) -> bool {
     let is_part = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
             && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte))
@@ -135,7 +138,7 @@ fn is_name(name: &str) -> bool {
         Some(scoped) => scoped.split_once('/'),
         None => Some(("scope", name)),
     };
-    name.len() <= 214 && parts.is_some_and(|(scope, name)| is_part(scope) && is_part(name))
+    name.len() <= LONGEST_NAME && parts.is_some_and(|(scope, name)| is_part(scope) && is_part(name))
 }
 
 fn is_semantic_version(version: &str) -> bool {

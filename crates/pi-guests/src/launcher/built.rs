@@ -1,13 +1,13 @@
 //! From a source to the code that an engine runs.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
-use pi_extc::{Artifact, BuildFault, Cache, Code, SignatureState, Workshop};
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use pi_extc::{Artifact, BuildFault, Cache, Code, Scan, SignatureState, Workshop};
 use pi_exthost::launcher::{Evidence, Feature, LaunchFault, Source};
-use pi_extproto::{artifact::Verdict, capability::Declared};
+use pi_extproto::{artifact::Verdict, capability::Declared, manifest::is_name};
 
 use super::{
     machinery::Machinery,
@@ -42,25 +42,48 @@ pub(super) enum Compiled {
     Component { code: wasm::Code, machine: wasm::Machine },
 }
 
+/// What building takes.
+#[derive(Clone)]
+pub(super) struct Yard {
+    pub(super) workshop: Workshop,
+    pub(super) cache: Arc<Cache>,
+    pub(super) machinery: Arc<Machinery>,
+    /// The file of keys that somebody here trusts.
+    pub(super) trusted: PathBuf,
+}
+
 impl Built {
-    /// Builds it, unless it was built before and has not changed. What comes built is judged by its signature.
-    pub(super) async fn make(
-        source: &Source,
-        workshop: &Workshop,
-        cache: &Arc<Cache>,
-        machinery: &Machinery,
-        trusted: &Path,
-    ) -> Result<Self, LaunchFault> {
+    /// Builds it, unless it was built before and has not changed. What comes built is judged by its signature. Reading,
+    /// hashing and compiling take as long as disk and code do, so all of it happens beside the tasks. Dropping the future ends
+    /// the bundler, and the rest where it waits next.
+    pub(super) async fn make(source: &Source, yard: &Yard) -> Result<Self, LaunchFault> {
+        let (source, yard, handle) = (source.clone(), yard.clone(), Handle::current());
+        let wanted = CancellationToken::new();
+        let _unwanted = wanted.clone().drop_guard();
+        let made = tokio::task::spawn_blocking(move || {
+            handle.block_on(wanted.run_until_cancelled(Self::make_here(&source, &yard)))
+        });
+        match made.await {
+            Ok(Some(made)) => made,
+            // Nobody is left who could read it.
+            Ok(None) => Err(LaunchFault::Unusable { message: "nobody wants it any more".to_owned() }),
+            Err(broken) => Err(LaunchFault::Unusable { message: broken.to_string() }),
+        }
+    }
+
+    async fn make_here(source: &Source, yard: &Yard) -> Result<Self, LaunchFault> {
+        let Yard { workshop, cache, trusted, .. } = yard;
         let path = &source.path;
         if !path.exists() {
             return Err(LaunchFault::Missing { path: path.display().to_string() });
         }
         if let Some(folder) = packed::folder_of(path) {
-            let packed = Packed::read(folder, trusted)?;
-            let unusable = |error: std::io::Error| LaunchFault::Unusable { message: error.to_string() };
-            let folder = packed.unpack(&workshop.cache).map_err(unusable)?;
+            let Packed { artifact, signature, digest } = Packed::read(folder, trusted)?;
+            let scan = pi_extc::scan(&artifact, workshop, cache).await.map_err(|fault| unusable(&fault))?;
+            let unwritable = |error: std::io::Error| LaunchFault::Unusable { message: error.to_string() };
+            let folder = pi_extc::unpack(&digest, &artifact.assets, &workshop.cache).map_err(unwritable)?;
             let entry = folder.join("index.js");
-            return Self::of(&packed.artifact, &packed.signature, (folder, entry), cache, machinery).await;
+            return Self::of(&artifact, &scan, &signature, (folder, entry), yard);
         }
         let loaded = pi_extc::load(path, workshop, cache).await.map_err(|fault| unusable(&fault))?;
         let several = loaded.len();
@@ -69,37 +92,39 @@ impl Built {
             return Err(LaunchFault::Unusable { message });
         };
         let signature = signature_of_build(one.root(), &one.artifact, trusted);
-        let (folder, entry) = (one.root().to_owned(), one.entry().to_owned());
-        Self::of(&one.artifact, &signature, (folder, entry), cache, machinery).await
+        let place = (one.root().to_owned(), one.entry().to_owned());
+        Self::of(&one.artifact, &one.scan, &signature, place, yard)
     }
 
     /// It lies in a folder, and begins with a file in it.
-    async fn of(
+    fn of(
         artifact: &Artifact,
+        scan: &Scan,
         signature: &SignatureState,
         (folder, entry): (PathBuf, PathBuf),
-        cache: &Arc<Cache>,
-        machinery: &Machinery,
+        yard: &Yard,
     ) -> Result<Self, LaunchFault> {
+        let name = artifact.name();
+        // It stands in questions to people, in grants and in names of folders, and those of other tiers look otherwise.
+        if !is_name(name) {
+            let message = format!("{name:?} is no name for an extension; lower-case letters, digits, '.', '_', '-'");
+            return Err(LaunchFault::Unusable { message });
+        }
         let code = match (&artifact.code, artifact.module()) {
             (Code::Script { .. }, Some(module)) => {
-                let cache = Arc::clone(cache);
-                blocking(move || {
-                    let bytecode = cache.bytecode(&module);
-                    bytecode.map_err(|fault| format!("{fault}; {}", fault.hint()))
-                })
-                .await
-                .map(|bytecode| Compiled::Script(js::Code::Compiled(bytecode)))?
+                let bytecode = yard.cache.bytecode(&module);
+                let bytecode =
+                    bytecode.map_err(|fault| LaunchFault::Unusable { message: told(&fault, fault.hint()) })?;
+                Compiled::Script(js::Code::Compiled(bytecode))
             }
             (Code::Component(bytes), _) => {
-                let (bytes, cache, name) = (Arc::clone(bytes), Arc::clone(cache), artifact.name().to_owned());
-                let machine = machinery.machine().map_err(|fault| unusable_code(&fault))?;
-                blocking(move || {
-                    let code = wasm::Code::prepare(&machine, &bytes, &name, Some(&cache));
-                    let code = code.map_err(|fault| format!("{name}: {fault}; {}", fault.hint()))?;
-                    Ok(Compiled::Component { code, machine })
-                })
-                .await?
+                let machine = yard.machinery.machine().map_err(|fault| unusable_code(&fault))?;
+                let code = wasm::Code::prepare(&machine, bytes, name, Some(&yard.cache));
+                let code = code.map_err(|fault| {
+                    let message = format!("{name}: {}", told(&fault, fault.hint()));
+                    LaunchFault::Unusable { message }
+                })?;
+                Compiled::Component { code, machine }
             }
             (Code::Script { .. }, None) => {
                 return Err(LaunchFault::Unusable { message: "it has no code".to_owned() });
@@ -109,13 +134,13 @@ impl Built {
             Verdict::Compatible => false,
             Verdict::Warning | Verdict::Blocked => true,
         };
-        let notices = artifact.findings().iter().filter(|finding| is_noted(finding.verdict));
+        let notices = scan.findings().iter().filter(|finding| is_noted(finding.verdict));
         Ok(Self {
-            name: artifact.name().to_owned(),
+            name: name.to_owned(),
             version: artifact.descriptor.version.clone(),
             hash: format!("sha256:{}", artifact.hash()),
             declared: artifact.manifest.declared(),
-            evidence: evidence(artifact.evidence(), signature),
+            evidence: evidence(artifact.evidence(scan), signature),
             folder,
             entry,
             code,
@@ -124,14 +149,8 @@ impl Built {
     }
 }
 
-/// Compiling takes as long as the disk and the code do.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, LaunchFault> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|message| LaunchFault::Unusable { message }),
-        Err(broken) => Err(LaunchFault::Unusable { message: broken.to_string() }),
-    }
+fn told(fault: &impl std::fmt::Display, hint: &str) -> String {
+    format!("{fault}; {hint}")
 }
 
 fn unusable_code(fault: &impl std::fmt::Display) -> LaunchFault {

@@ -2,13 +2,11 @@
 //!
 //! It is run as what it says it is, or not at all. Who vouches for it is evidence for policy.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::Path};
 
-use pi_extc::{Artifact, SignatureState, TrustedKeys, judge, read_container};
+use pi_extc::{Artifact, Asset, SignatureState, TrustedKeys, judge, read_container};
 use pi_exthost::launcher::LaunchFault;
+use pi_extproto::artifact::Digest;
 
 const CONTAINER: &str = "extension.artifact";
 const DESCRIPTOR: &str = "artifact.json";
@@ -19,6 +17,8 @@ const BUILT: &str = "dist";
 pub(super) struct Packed {
     pub(super) artifact: Artifact,
     pub(super) signature: SignatureState,
+    /// Of its container: of everything that it is made of.
+    pub(super) digest: Digest,
 }
 
 /// Whether a folder holds an artifact.
@@ -48,32 +48,24 @@ impl Packed {
                 "the artifact is not the one that was described and signed; do not use it, or build it again"
                     .to_owned(),
             )),
-            signature => Ok(Self { artifact, signature }),
+            signature => Ok(Self { artifact, signature, digest: Digest::of(&container) }),
         }
-    }
-
-    /// Puts its files where the extension can read them. They are data: its code is run from the container.
-    #[expect(clippy::disallowed_methods, reason = "the files of an artifact are unpacked where it is loaded")]
-    pub(super) fn unpack(&self, below: &Path) -> io::Result<PathBuf> {
-        let folder = below.join("unpacked").join(self.artifact.hash().to_string());
-        for asset in &self.artifact.assets {
-            let path = folder.join(asset.path.as_str());
-            fs::create_dir_all(path.parent().unwrap_or(&folder))?;
-            fs::write(path, &asset.bytes)?;
-        }
-        fs::create_dir_all(&folder)?;
-        Ok(folder)
     }
 }
 
-/// What the signature on the build of a source is worth: it counts if the build is what the source gives here.
+/// What the signature on the build of a source is worth: it counts if the build is what the source gives here, with the files
+/// that lie beside it now.
 pub(super) fn signature_of_build(source: &Path, artifact: &Artifact, trusted: &Path) -> SignatureState {
     let folder = source.join(BUILT);
     if !is_packed(&folder) {
         return SignatureState::Unsigned;
     }
+    // Its hash is that of its manifest and its code, and a signature speaks for its assets as well.
+    let is_there = |asset: &Asset| bytes(&source.join(asset.path.as_str())).is_ok_and(|bytes| *bytes == *asset.bytes);
     match Packed::read(&folder, trusted) {
-        Ok(packed) if packed.artifact.hash() == artifact.hash() => packed.signature,
+        Ok(packed) if packed.artifact.hash() == artifact.hash() && packed.artifact.assets.iter().all(is_there) => {
+            packed.signature
+        }
         // Of another state of the source, or damaged: it says nothing about this one.
         Ok(_) | Err(_) => SignatureState::Unsigned,
     }
