@@ -7,7 +7,6 @@ use std::{
 };
 
 use rquickjs::{Context, Runtime};
-use tokio_util::sync::CancellationToken;
 
 use super::{
     clock::Clock,
@@ -44,7 +43,7 @@ impl Engine {
             clock: Clock::new(guest.program.time),
             fuse,
             limits,
-            life: CancellationToken::new(),
+            life: guest.life.child_token(),
             current: Cell::new(BACKGROUND),
             jobs: RefCell::default(),
             calls: RefCell::default(),

@@ -20,7 +20,10 @@ use pi_exthost::{
     guest::{CommandCall, Rendering, StreamCall, Suggestion, ToolAnswer, ToolInvocation},
     port::ControlPass,
 };
-use pi_extproto::hook::{Outcome, event::Event};
+use pi_extproto::{
+    hook::{Outcome, event::Event},
+    manifest::Tier,
+};
 use pi_transcript::message::AssistantMessage;
 
 use super::{
@@ -37,6 +40,8 @@ pub struct JsGuest {
     shared: Arc<Shared>,
     tokio: Handle,
     jobs: AtomicU64,
+    /// Withdraws what it has going in its host. Its thread may wait for that, and hear of nothing else.
+    life: CancellationToken,
 }
 
 impl JsGuest {
@@ -48,7 +53,7 @@ impl JsGuest {
         let mut registration = Registration::new(id.clone(), program.path.clone());
         registration.name.clone_from(&program.name);
         let shared = Arc::new(Shared::new(registration));
-        let (fuse, tokio) = (Fuse::new(), Handle::current());
+        let (fuse, tokio, life) = (Fuse::new(), Handle::current(), CancellationToken::new());
         let (reply, loaded) = oneshot::channel();
         let load = Job { id: 1, task: Task::Load, terms: loading_terms(&program.limits), reply };
         let guest = Arc::new(Self {
@@ -57,9 +62,10 @@ impl JsGuest {
             shared: Arc::clone(&shared),
             tokio: tokio.clone(),
             jobs: AtomicU64::new(2),
+            life: life.clone(),
         });
         let (loading, stopwatch) = (program.limits.loading, load.terms.stopwatch.clone());
-        let inner = Arc::new(thread::Guest { id, program, desk, tokio, wakes, fuse, shared });
+        let inner = Arc::new(thread::Guest { id, program, desk, tokio, wakes, fuse, shared, life });
         thread::start(inner, inbox, load)
             .map_err(|error| GuestFault::threw(format!("the system gives it no thread: {error}")))?;
         let loaded = tokio::select! {
@@ -148,6 +154,7 @@ impl Drop for Waiting<'_> {
 impl Drop for JsGuest {
     fn drop(&mut self) {
         self.fuse.end();
+        self.life.cancel();
         // A thread that has ended does not listen.
         drop(self.wakes.send(Wake::Shutdown));
     }
@@ -160,6 +167,10 @@ fn nonsense(answer: &Answer) -> GuestFault {
 impl Guest for JsGuest {
     fn registration(&self) -> Arc<Registration> {
         self.shared.registration()
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Js
     }
 
     fn handle(&self, handler: usize, event: Arc<Event>, ask: Ask) -> BoxFuture<'_, Result<Outcome, GuestFault>> {
@@ -237,10 +248,10 @@ impl Guest for JsGuest {
             if self.wakes.send(Wake::Shutdown).is_err() {
                 return;
             }
-            let fuse = self.fuse.clone();
             let ended = health.wait_for(|health| *health == Health::Ended);
             if tokio::time::timeout(GRACE * 10, ended).await.is_err() {
-                fuse.end();
+                self.fuse.end();
+                self.life.cancel();
             }
         }
         .boxed()

@@ -295,11 +295,14 @@ impl<'js, 'g> Life<'js, 'g> {
                 }
             }
             Wake::Completed { id, result } => self.complete(id, result)?,
-            Wake::Fed { feed, rest } => {
-                if let Some(slot) = self.room.feeds.borrow_mut().get_mut(&feed) {
-                    slot.feed = Some(rest);
+            Wake::Fed { feed, rest } => match rest {
+                Some(rest) => {
+                    if let Some(slot) = self.room.feeds.borrow_mut().get_mut(&feed) {
+                        slot.feed = Some(rest);
+                    }
                 }
-            }
+                None => drop(self.room.feeds.borrow_mut().remove(&feed)),
+            },
             Wake::Key { canvas, key } => self.turn(self.painter(canvas), || self.api.call("key", (canvas, key)))?,
             Wake::Resized { canvas } => self.turn(self.painter(canvas), || self.api.call("resized", (canvas,)))?,
             Wake::Taken { canvas } => self.turn(self.painter(canvas), || self.api.call("taken", (canvas,)))?,
@@ -360,11 +363,12 @@ impl<'js, 'g> Life<'js, 'g> {
             self.offer();
         }
         room.current.set(BACKGROUND);
-        for told in self.rejections.take() {
-            if told.starts_with("out of memory") {
-                fuse.trip(Trip::Memory);
-            }
-            natives::uncaught(room, &told);
+        let unheard = self.rejections.take();
+        if unheard.is_out_of_memory {
+            fuse.trip(Trip::Memory);
+        }
+        for told in unheard.told {
+            natives::uncaught(room, told);
         }
         fuse.put_out().map_or(Ok(()), Err)
     }
@@ -415,7 +419,7 @@ impl<'js, 'g> Life<'js, 'g> {
         if self.room.jobs.borrow().contains_key(&job) {
             self.room.settle(job, Err(fault));
         } else {
-            natives::uncaught(&self.room, &fault.to_string());
+            natives::uncaught(&self.room, fault.to_string());
         }
     }
 
@@ -424,7 +428,7 @@ impl<'js, 'g> Life<'js, 'g> {
         match self.api.offered() {
             Ok(offered) => self.room.publish(offered),
             Err(problem) => {
-                return natives::uncaught(&self.room, &format!("what it registers cannot be read: {problem}"));
+                return natives::uncaught(&self.room, format!("what it registers cannot be read: {problem}"));
             }
         }
         if self.room.is_loading.get() {

@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 use pi_exthost::port::{Drawing, Frame};
 use pi_extproto::{
     capability::Method,
-    connector::{Call, data},
+    connector::{Call, data, stream::StreamItem},
     host::{ErrorCode, HostError},
-    log::LogNote,
+    log::{Level, LogEntry, LogEvent, LogNote},
 };
 use pi_transcript::question::WidgetPlacement;
 
@@ -88,11 +88,12 @@ fn patience(timeout: f64) -> Option<Duration> {
 fn calls<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<()> {
     let here = Rc::clone(room);
     let call = move |id: u64, method: String, params: Value<'js>, timeout: f64| {
-        let call = read_call(&method, params);
+        // Its bytes count from here on, however long it waits.
+        let call = read_call(&method, params).map(|call| here.desk.weigh(call));
         let desk = here.desk.clone();
         start(&here, id, move |cancel, room| {
             let terms = room.terms(patience(timeout), cancel);
-            async move { Ok(Returned::Output(Box::new(desk.call(call?, terms).await?))) }
+            async move { Ok(Returned::Output(Box::new(desk.call_weighed(call?, terms).await?))) }
         });
     };
     native.set("call", Function::new(ctx.clone(), call)?)?;
@@ -103,7 +104,9 @@ fn calls<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
         let result = read_call(&method, params).and_then(|call| {
             let terms = here.terms(patience(timeout), here.signal());
             let before = here.clock.monotonic();
-            let result = here.tokio.block_on(here.desk.call(call, terms));
+            // This thread hears nothing while it waits: whoever ends the guest has to end the call.
+            let asked = here.life.run_until_cancelled(here.desk.call(call, terms));
+            let result = here.tokio.block_on(asked).unwrap_or_else(|| Err(withdrawn()));
             // Waiting for the host is not the guest's own work.
             here.fuse.extend(here.clock.monotonic().saturating_sub(before));
             result
@@ -125,34 +128,52 @@ fn calls<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
     native.set("cancelCall", Function::new(ctx.clone(), cancel)?)
 }
 
+/// What is told of a call whose guest is being ended.
+fn withdrawn() -> HostError {
+    refused(ErrorCode::Timeout, "the extension is being ended")
+}
+
+/// Whether one more host call may be open; whoever wants one too many is told so.
+fn has_room(room: &Rc<Room>, id: u64) -> bool {
+    let limit = room.limits.calls;
+    if room.calls.borrow().len() < limit {
+        return true;
+    }
+    let fault =
+        refused(ErrorCode::InvalidRequest, format!("more than {limit} host calls at the same time; wait for some"));
+    // The loop is there as long as JavaScript runs.
+    drop(room.wakes.send(Wake::Completed { id, result: Err(fault) }));
+    false
+}
+
 /// Has something done in the host; its result comes back as a completion of the event loop.
 pub(super) fn start<F>(room: &Rc<Room>, id: u64, work: impl FnOnce(CancellationToken, &Room) -> F)
 where
     F: Future<Output = CallResult> + Send + 'static,
 {
-    let wakes = room.wakes.clone();
-    if room.calls.borrow().len() >= room.limits.calls {
-        let limit = room.limits.calls;
-        let fault =
-            refused(ErrorCode::InvalidRequest, format!("more than {limit} host calls at the same time; wait for some"));
-        // The loop is there as long as JavaScript runs.
-        drop(wakes.send(Wake::Completed { id, result: Err(fault) }));
+    if !has_room(room, id) {
         return;
     }
-    let cancel = room.signal();
+    let (wakes, life, cancel) = (room.wakes.clone(), room.life.clone(), room.signal());
     let work = work(cancel.clone(), room);
     room.calls.borrow_mut().insert(id, Going { job: room.owner(), cancel });
-    // It ends by itself: the signal of its terms ends with its job, and at the latest with the runtime.
+    // It ends by itself: with its work, or with the runtime.
     room.tokio.spawn(async move {
-        let result = work.await;
-        // A guest that is gone does not want to know.
-        drop(wakes.send(Wake::Completed { id, result }));
+        if let Some(result) = life.run_until_cancelled(work).await {
+            // A guest that is gone does not want to know.
+            drop(wakes.send(Wake::Completed { id, result }));
+        }
     });
 }
 
 fn feeds<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<()> {
     let here = Rc::clone(room);
-    let open = move |id: u64, method: String, params: Value<'js>, timeout: f64| {
+    let open = move |ctx: Ctx<'js>, id: u64, method: String, params: Value<'js>, timeout: f64| -> Result<()> {
+        let limit = here.limits.calls;
+        if here.feeds.borrow().len() >= limit {
+            let message = format!("more than {limit} streams at the same time; read some to their end");
+            return Err(Exception::throw_range(&ctx, &message));
+        }
         let cancel = here.signal();
         let feed = read_call(&method, params).map(|call| {
             let _context = here.tokio.enter();
@@ -163,28 +184,35 @@ fn feeds<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
             Err(fault) => (None, Some(fault)),
         };
         here.feeds.borrow_mut().insert(id, FeedSlot { feed, fault, cancel });
+        Ok(())
     };
     native.set("open", Function::new(ctx.clone(), open)?)?;
 
     let here = Rc::clone(room);
     let next = move |id: u64, feed: u64| {
+        // Before the stream is taken out of its place: whoever is refused here reads on later.
+        if !has_room(&here, id) {
+            return;
+        }
         let (taken, fault) = match here.feeds.borrow_mut().get_mut(&feed) {
             Some(slot) => (slot.feed.take(), slot.fault.take()),
             None => (None, None),
         };
         let Some(mut taken) = taken else {
             // Refused, ended, closed, or read by somebody else at this moment.
+            if fault.is_some() {
+                here.feeds.borrow_mut().remove(&feed);
+            }
             let result = fault.map_or(Ok(Returned::Item(None)), Err);
             drop(here.wakes.send(Wake::Completed { id, result }));
             return;
         };
         let wakes = here.wakes.clone();
         start(&here, id, move |_, _| async move {
-            let item = taken.next().await.transpose()?;
-            if item.is_some() {
-                drop(wakes.send(Wake::Fed { feed, rest: taken }));
-            }
-            Ok(Returned::Item(item.map(Box::new)))
+            let item = taken.next().await.transpose();
+            let is_over = matches!(&item, Ok(None | Some(StreamItem::End(_))) | Err(_));
+            drop(wakes.send(Wake::Fed { feed, rest: (!is_over).then_some(taken) }));
+            Ok(Returned::Item(item?.map(Box::new)))
         });
     };
     native.set("nextOf", Function::new(ctx.clone(), next)?)?;
@@ -291,11 +319,12 @@ fn texts<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
     native.set("graphemes", Function::new(ctx.clone(), graphemes)?)?;
     let here = Rc::clone(room);
     let write = move |stream: String, text: String| {
-        log(&here, if stream == "stderr" { "warn" } else { "info" }, &stream, &text)
+        let level = if stream == "stderr" { Level::Warn } else { Level::Info };
+        log(&here, level, &stream, text);
     };
     native.set("write", Function::new(ctx.clone(), write)?)?;
     let here = Rc::clone(room);
-    native.set("uncaught", Function::new(ctx.clone(), move |fault: Object<'js>| uncaught(&here, &told(&fault)))?)?;
+    native.set("uncaught", Function::new(ctx.clone(), move |fault: Object<'js>| uncaught(&here, told(&fault)))?)?;
     let load = |ctx: Ctx<'js>, specifier: String| load(&ctx, &specifier);
     native.set("load", Function::new(ctx.clone(), load)?)
 }
@@ -308,26 +337,23 @@ pub(super) fn told(fault: &Object<'_>) -> String {
 }
 
 /// Something was thrown that nobody caught.
-pub(super) fn uncaught(room: &Rc<Room>, told: &str) {
-    tracing::warn!(guest = %room.desk.guest(), error = told, "an extension threw and nobody caught it");
-    log(room, "error", "uncaught", told);
+pub(super) fn uncaught(room: &Rc<Room>, told: String) {
+    // Who throws too often is not listened to anywhere.
+    if let Some(entry) = log(room, Level::Error, "uncaught", told) {
+        let (guest, error) = (room.desk.guest(), entry.message);
+        tracing::warn!(%guest, error, "an extension threw and nobody caught it");
+    }
 }
 
-/// Writes to the log of the extension.
-pub(super) fn log(room: &Rc<Room>, level: &str, event: &str, text: &str) {
-    let text = text.trim_end();
-    if text.is_empty() {
-        return;
+/// Writes to the log of the extension what it says beside its calls; answers what was written, if it was. What is too much
+/// is counted here and kept nowhere: nobody waits for a line of a log, so nothing else would hold a flood up.
+fn log(room: &Rc<Room>, level: Level, event: &str, mut message: String) -> Option<LogEntry> {
+    message.truncate(message.trim_end().len());
+    if message.is_empty() {
+        return None;
     }
-    let note = json!({ "level": level, "event": format!("extension.{event}"), "message": text });
-    let Ok(note) = serde_json::from_value::<LogNote>(note) else { return };
-    if room.calls.borrow().len() >= room.limits.calls {
-        // A flood of words is not worth more than a flood of calls.
-        return;
-    }
-    // Nobody waits for a line of a log. What was said is written, also when the runtime has ended meanwhile.
-    let (desk, terms) = (room.desk.clone(), room.terms(None, CancellationToken::new()));
-    room.tokio.spawn(async move { drop(desk.call(Call::Log(note), terms).await) });
+    let note = LogNote { level, event: LogEvent::from(format!("extension.{event}").as_str()), message, data: None };
+    room.desk.events().note(note, &room.occasion())
 }
 
 /// A module of ours, at once: none of them waits for anything while it loads.

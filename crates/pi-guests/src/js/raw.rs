@@ -1,6 +1,6 @@
 //! What the compiler cannot check: bytes that belong to the engine, and bytecode.
 //!
-//! These are the only blocks of `unsafe` code of the crate, each with the reason why it is sound where it stands.
+//! These are the only blocks of `unsafe` code of this tier, each with the reason why it is sound where it stands.
 
 use pi_extc::Bytecode;
 use rquickjs::{Ctx, Module, Object, String as Text, TypedArray, Value, module::Declared};

@@ -33,7 +33,7 @@ pub(super) struct Room {
     pub(super) fuse: Fuse,
     pub(super) clock: Clock,
     pub(super) limits: Limits,
-    /// Ends with the runtime: whatever it had going in the host is withdrawn.
+    /// Ends with the runtime, at the latest with the guest: whatever it had going in the host is withdrawn.
     pub(super) life: CancellationToken,
     /// For whom JavaScript runs now.
     pub(super) current: Cell<JobId>,
@@ -146,9 +146,14 @@ impl Room {
             cancel,
             timeout,
             stopwatch: open.map(|open| open.terms.stopwatch.clone()),
-            occasion: open.map_or(Occasion::Background, |open| occasion(&open.task)),
+            occasion: occasion(open),
             control: open.and_then(|open| open.terms.control.clone()),
         }
+    }
+
+    /// What JavaScript does now.
+    pub(super) fn occasion(&self) -> Occasion {
+        occasion(self.jobs.borrow().get(&self.current.get()))
     }
 
     /// A signal that ends with whatever JavaScript runs for now.
@@ -181,7 +186,8 @@ impl Room {
     }
 }
 
-fn occasion(task: &Task) -> Occasion {
+fn occasion(open: Option<&Open>) -> Occasion {
+    let Some(Open { task, .. }) = open else { return Occasion::Background };
     match task {
         Task::Load | Task::Inspect | Task::Measure => Occasion::Loading,
         Task::Handle { event, .. } => Occasion::Event(event.write().0.to_owned()),

@@ -58,10 +58,10 @@ pub(crate) enum Wake {
         id: u64,
         result: CallResult,
     },
-    /// The rest of a stream, of which a piece was read.
+    /// The rest of a stream of which a piece was read; nothing if it is over.
     Fed {
         feed: u64,
-        rest: Feed,
+        rest: Option<Feed>,
     },
     Key {
         canvas: u64,
@@ -86,6 +86,8 @@ pub(crate) struct Guest {
     pub(crate) wakes: Sender<Wake>,
     pub(crate) fuse: Fuse,
     pub(crate) shared: Arc<Shared>,
+    /// Ends with the guest, whatever its thread waits for.
+    pub(crate) life: CancellationToken,
 }
 
 /// What a guest's thread shows of it.

@@ -88,6 +88,7 @@ rows! {
     tick_flood, timer_flood, immediate_flood, host_call_flood, synchronous_call_flood, backtracking, native_loop,
     blocking_wait, factory_that_does_not_end, tool_that_does_not_stop, guard_that_never_answers,
     prototype_pollution, broken_functions, polluted_answer, answer_that_throws, deep_answer, huge_answer, huge_parameters,
+    parameters_that_pile_up,
     stolen_identity, data_of_another, tool_of_another, message_to_another,
     exec_sync_under_a_deny, spawn_under_a_deny, bash_tool_under_a_deny, command_beside_a_granted_one,
     process_exit, signal_to_the_host, forbidden_modules,
@@ -95,7 +96,7 @@ rows! {
     keys_of_the_person, keys_of_pi, settings_that_grant, ledger_of_its_own,
     environment_harvest, environment_of_a_process,
     loopback, loopback_by_name, metadata_address, redirect_inside, rebinding,
-    log_flood, secret_in_the_log, question_flood,
+    log_flood, rejection_flood, secret_in_the_log, question_flood,
     changed_artifact, swapped_artifact, foreign_cache, changed_cache,
 }
 

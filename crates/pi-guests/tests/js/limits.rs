@@ -1,15 +1,15 @@
 //! What becomes of a guest that uses up too much, or is told to stop. What there is to use up is in `hostile.yaml`.
 
-use std::time::Duration;
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use pi_exthost::{Ask, GuestFault, Stopwatch};
-use pi_guests::js::{Health, Limits, Time};
+use pi_exthost::{Ask, Guest, GuestFault, Stopwatch};
+use pi_guests::js::{Health, JsGuest, Limits, Program, Time};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::house::{call, call_with, program, start, text, tool};
+use crate::house::{Heard, Seat, call, call_with, program, seat, start, text, tool};
 
-fn limited(body: &str, limits: Limits) -> pi_guests::js::Program {
+fn limited(body: &str, limits: Limits) -> Program {
     let mut program = program(&tool(body));
     program.limits = limits;
     program.time = Time::Real;
@@ -110,4 +110,161 @@ async fn memory_is_told_while_the_guest_goes_on() {
     let before = guest.memory().await.expect("a number");
     assert!((10_000..20 << 20).contains(&before), "{before}");
     assert_eq!(text(&call(&guest, "t", json!({})).await.expect("fine")), "fine");
+}
+
+/// So long anything may take.
+const AGES: Duration = Duration::from_secs(60);
+
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(AGES, waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+/// Whether every call at the desk is over, and there was one.
+async fn is_quiet(seat: &Seat) -> bool {
+    let lines = seat.lines().await;
+    let count = |event: &str| lines.iter().filter(|line| line.starts_with(event)).count();
+    count("host_call.start") > 0 && count("host_call.start") == count("host_call.end")
+}
+
+/// An extension with `nap`, which says that it has begun and then waits for a process for ages.
+fn sleeper(sign: &Path, source: &str) -> Program {
+    let nap = format!("touch {}; exec sleep 1000", sign.display());
+    let mut program = program(&format!(
+        "import {{ shim }} from 'pi:shims';
+        const {{ execSync, exec }} = shim('pi:shim/node/child_process');
+        const [nap, doze] = [() => execSync('{nap}'), () => exec('{nap}')];
+        export default (pi) => {{ {source} }}"
+    ));
+    program.time = Time::Real;
+    program
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn factory_that_waits_for_its_host_ends_with_whoever_waited_for_it() {
+    let (seat, folder) = (seat(&Heard::default()), tempfile::tempdir().expect("a folder"));
+    let sign = folder.path().join("begun");
+    let starting = tokio::spawn(JsGuest::start(sleeper(&sign, "nap();"), seat.desk.clone()));
+    until("the process begins", async || sign.exists()).await;
+    starting.abort();
+    until("its call ends", async || is_quiet(&seat).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_waits_for_its_host_ends_with_the_guest() {
+    const TOOL: &str = "pi.registerTool({ name: 't', description: '', parameters: {}, execute:";
+    for source in [
+        // On its thread, for somebody; for nobody; and beside its thread, for somebody who has their answer.
+        format!("{TOOL} async () => nap() }});"),
+        "setTimeout(nap, 1);".to_owned(),
+        format!("{TOOL} async () => {{ doze(); return 'done'; }} }});"),
+    ] {
+        for is_asked_to_end in [true, false] {
+            let (seat, folder) = (seat(&Heard::default()), tempfile::tempdir().expect("a folder"));
+            let sign = folder.path().join("begun");
+            let guest = JsGuest::start(sleeper(&sign, &source), seat.desk.clone()).await.expect("it loads");
+            let asked = Arc::clone(&guest);
+            let asking =
+                source.starts_with(TOOL).then(|| tokio::spawn(async move { call(&asked, "t", json!({})).await }));
+            until("the process begins", async || sign.exists()).await;
+            if is_asked_to_end {
+                guest.shutdown().await;
+                until("the thread ends", async || guest.health() == Health::Ended).await;
+            }
+            if let Some(asking) = asking {
+                asking.abort();
+                // It holds the guest.
+                drop(asking.await);
+            }
+            drop(guest);
+            until("its call ends", async || is_quiet(&seat).await).await;
+            fs::remove_file(&sign).expect("it began");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_extension_says_is_bounded_where_it_says_it() {
+    let seat = seat(&Heard::default());
+    let body = "for (let n = 0; n < 700; n++) console.log(n + ' ' + 'x'.repeat(20000)); return 'said';";
+    let guest = JsGuest::start(limited(body, Limits::default()), seat.desk.clone()).await.expect("it loads");
+    assert_eq!(text(&call(&guest, "t", json!({})).await.expect("an answer")), "said");
+    seat.desk.events().settle();
+    // No task is under way that would have more to say.
+    let lines = seat.lines().await;
+    assert!(lines.iter().all(|line| !line.starts_with("host_call")), "words are no calls");
+    let said: Vec<&String> = lines.iter().filter(|line| line.starts_with("extension.stdout")).collect();
+    assert_eq!(said.len(), 500);
+    for (number, line) in said.iter().enumerate() {
+        let begin = format!("extension.stdout test: {number} xxx");
+        assert!(line.starts_with(&begin) && line.len() < 9000, "line {number} has {} bytes", line.len());
+    }
+    assert!(lines.iter().any(|line| line.contains("200 lines were left out")), "{:?}", lines.last());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rejections_that_nobody_hears_are_counted_beyond_a_few() {
+    let seat = seat(&Heard::default());
+    let body = "const all = [], text = 'x'.repeat(100000);
+        for (let n = 0; n < 1000; n++) all.push(Promise.reject(text));
+        all[0].catch(() => {}); all[999].catch(() => {}); globalThis.kept = all; return 'thrown';";
+    let guest = JsGuest::start(limited(body, Limits::default()), seat.desk.clone()).await.expect("it loads");
+    assert_eq!(text(&call(&guest, "t", json!({})).await.expect("an answer")), "thrown");
+    guest.shutdown().await;
+    let lines = seat.lines().await;
+    let told: Vec<&String> = lines.iter().filter(|line| line.starts_with("extension.uncaught")).collect();
+    assert!(told.iter().all(|line| line.len() < 5000));
+    assert_eq!(told.len(), 64, "63 that were kept, and how many more there were");
+    assert!(told.iter().any(|line| line.contains("935 further promises were rejected")), "{:?}", told.last());
+}
+
+/// An extension with a tool of this body that speaks to its host as shims do, three calls at a time.
+async fn narrow(body: &str) -> String {
+    let mut program = program(&format!(
+        "import {{ shim }} from 'pi:shims';
+        const host = shim('pi:host').default;
+        const run = (command, ...args) => ({{ command, args, env: {{}}, stream: true }});
+        {}",
+        tool(body)
+    ));
+    program.limits = Limits { calls: 3, ..Limits::default() };
+    program.time = Time::Real;
+    let guest = start(program).await.expect("it loads");
+    let answer = tokio::time::timeout(AGES, call(&guest, "t", json!({}))).await.expect("it answers");
+    text(&answer.expect("an answer"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_whose_reader_is_refused_is_read_on_later() {
+    let told = narrow(
+        "const feed = host.open('exec', run('printf', 'abc')), cancel = host.cancelToken();
+        const naps = [1, 2, 3].map(() => host.call('exec', { ...run('sleep', '1000'), stream: false }, { cancel }));
+        const first = await feed.next().then((it) => JSON.stringify(it), (fault) => fault.message);
+        cancel.cancel();
+        await Promise.allSettled(naps);
+        const items = [];
+        for (let it = await feed.next(); !it.done; it = await feed.next()) items.push(it.value.item);
+        return [first, ...items].join('|');",
+    );
+    assert_eq!(told.await, "more than 3 host calls at the same time; wait for some|piece|end");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_are_bounded_and_those_that_are_over_do_not_count() {
+    let told = narrow(
+        "const read = async (feed) => { while (!(await feed.next()).done); };
+        for (let n = 0; n < 10; n++) await read(host.open('exec', run('true')));
+        const open = [1, 2, 3].map(() => host.open('exec', run('sleep', '1000')));
+        let told = 'opened';
+        try { host.open('exec', run('true')); } catch (fault) { told = fault.message; }
+        open.pop().cancel();
+        await read(host.open('exec', run('true')));
+        open.forEach((feed) => feed.cancel());
+        return told;",
+    );
+    assert_eq!(told.await, "more than 3 streams at the same time; read some to their end");
 }

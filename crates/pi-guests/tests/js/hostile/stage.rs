@@ -298,6 +298,7 @@ fn dispatcher(real: &Path, policy: &str) -> Dispatcher {
         trace: None,
         limits: pi_exthost::Limits {
             params_bytes: 1 << 20,
+            pending_bytes: 4 << 20,
             request_time: Duration::from_secs(3),
             ..pi_exthost::Limits::default()
         },
