@@ -46,9 +46,7 @@ pub trait Guest: Send + Sync {
     fn registration(&self) -> Arc<Registration>;
 
     /// How it runs, for whoever lists extensions; nothing else depends on it.
-    fn tier(&self) -> Tier {
-        Tier::Js
-    }
+    fn tier(&self) -> Tier;
 
     /// One of its handlers hears an event; `handler` counts those of the same hook, in the order of their registration.
     /// A handler that is gone by now has nothing to say ([`Outcome::Notice`]).

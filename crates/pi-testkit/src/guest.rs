@@ -38,7 +38,10 @@ use pi_exthost::{
     guest::{CommandCall, Rendering, StreamCall, Subject, Suggestion, ToolAnswer, ToolInvocation},
     port::{ControlPass, Refusal, Request},
 };
-use pi_extproto::hook::{Outcome, event::Event};
+use pi_extproto::{
+    hook::{Outcome, event::Event},
+    manifest::Tier,
+};
 use pi_transcript::{ToolOutput, message::AssistantMessage};
 
 pub use self::script::BadScript;
@@ -130,6 +133,10 @@ impl ScriptedGuest {
 impl Guest for ScriptedGuest {
     fn registration(&self) -> Arc<Registration> {
         self.state().registration.clone()
+    }
+
+    fn tier(&self) -> Tier {
+        Tier::Js
     }
 
     fn handle(&self, handler: usize, event: Arc<Event>, ask: Ask) -> BoxFuture<'_, Result<Outcome, GuestFault>> {

@@ -129,11 +129,12 @@ impl Watched {
     }
 
     pub(crate) fn answered_tool(self, result: &Result<ToolAnswer, Trouble>) {
-        let (is_error, output) = match result {
-            Ok(answer) => (answer.is_error, json!(content::output_to_protocol(&answer.output))),
-            Err(trouble) => (true, json!({ "content": [{ "type": "text", "text": trouble.to_string() }] })),
-        };
+        let is_error = result.as_ref().map_or(true, |answer| answer.is_error);
         if let Some(trace) = &self.trace {
+            let output = match result {
+                Ok(answer) => json!(content::output_to_protocol(&answer.output)),
+                Err(trouble) => json!({ "content": [{ "type": "text", "text": trouble.to_string() }] }),
+            };
             let output = output.as_object().cloned().unwrap_or_default();
             let call_id = self.id.clone().into();
             trace.write(&self.id, Payload::ToolResult(ToolResult { call_id, output, is_error, extra: Extra::new() }));
