@@ -57,9 +57,8 @@ pub(crate) async fn execute(desk: &Desk, checked: CheckedCall, terms: &Terms) ->
         }
         Call::Log(note) => {
             desk.authorize(action, terms).await?;
-            if let Some(entry) = desk.events().note(note, &terms.occasion) {
-                desk.trace_log(entry);
-            }
+            // What was left out is counted in the log.
+            drop(desk.say(note, &terms.occasion));
             Ok(Output::Empty)
         }
         Call::Mcp(call) => {

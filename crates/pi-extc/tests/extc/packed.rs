@@ -20,6 +20,9 @@ const SOURCE: &str = "import { execSync } from 'child_process';
     import { Script } from 'vm';
     export default function (pi) { pi.say(execSync('ls'), readFileSync('a'), new Script('1'), eval('1'), process.env.A) }";
 
+/// What somebody changes who makes an artifact by hand.
+type Forgery = fn(&mut Artifact);
+
 async fn built(source: &str) -> Artifact {
     House::new(&[("index.ts", source)]).built().await
 }
@@ -29,7 +32,7 @@ async fn description_that_says_other_things_than_its_parts_is_refused() {
     let honest = built("export default () => {}").await;
     assert!(read_container(&write_container(&honest)).is_ok());
     let other = |member| ContainerFault::OtherDescription { member };
-    let forgeries: [(fn(&mut Artifact), ContainerFault); 8] = [
+    let forgeries: [(Forgery, ContainerFault); 8] = [
         (|it| it.descriptor.name = "mcp:files".to_owned(), other("name")),
         (|it| it.descriptor.name = "+scope+x".to_owned(), other("name")),
         (|it| it.descriptor.version = "1.0.0\nAllow?".to_owned(), other("version")),

@@ -8,12 +8,12 @@ use pi_extproto::{
     Object,
     capability::CapabilityManifest,
     host::{CheckedCall, HostCall, HostError, HostResult},
-    log::LogEntry,
+    log::{LogEntry, LogNote},
     message::{Payload, Register, VERSION},
 };
 use pi_transcript::json::Extra;
 
-use super::{Desk, Output};
+use super::{Desk, Occasion, Output};
 use crate::guest::Registration;
 
 impl Desk {
@@ -66,11 +66,14 @@ impl Desk {
         }
     }
 
-    /// What the guest said to its log.
-    pub(crate) fn trace_log(&self, entry: LogEntry) {
+    /// What the guest says itself, by a call or beside its calls: written to its log within its allowance, and traced.
+    /// Answers what was written, if it was.
+    pub fn say(&self, note: LogNote, occasion: &Occasion) -> Option<LogEntry> {
+        let entry = self.events().note(note, occasion)?;
         if let Some(trace) = &self.inner.house.fittings.trace {
-            trace.write(self.guest().as_str(), Payload::Log(entry));
+            trace.write(self.guest().as_str(), Payload::Log(entry.clone()));
         }
+        Some(entry)
     }
 }
 

@@ -353,7 +353,7 @@ fn log(room: &Rc<Room>, level: Level, event: &str, mut message: String) -> Optio
         return None;
     }
     let note = LogNote { level, event: LogEvent::from(format!("extension.{event}").as_str()), message, data: None };
-    room.desk.events().note(note, &room.occasion())
+    room.desk.say(note, &room.occasion())
 }
 
 /// A module of ours, at once: none of them waits for anything while it loads.
