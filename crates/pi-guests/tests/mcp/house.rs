@@ -10,12 +10,14 @@ use std::{
 
 use futures_util::{FutureExt, future::BoxFuture};
 use pi_exthost::{
-    Dispatcher, Fittings, Guest, GuestFault, GuestId, Guests, Ledger, Patience, Rulebook, SessionPort, SystemResolver,
-    Trace,
+    Dispatcher, Fittings, Guest, GuestFault, GuestId, Guests, Ledger, Output, Patience, Rulebook, SessionPort,
+    SystemResolver, Terms, Trace,
     guest::ToolInvocation,
+    launcher::Identity,
     ledger,
     port::{Reply, Request, Settled},
 };
+use pi_extproto::connector::{Call, tool::McpUse};
 use pi_guests::mcp::{Base, Limits, McpGuest, Origin, Pins, Server, grants, prepare, program};
 use pi_policy::{Moment, config};
 use pi_redact::{Evidence, Options, Personal, Redactor};
@@ -116,6 +118,8 @@ pub(crate) struct House {
     pub(crate) guest: Arc<McpGuest>,
     pub(crate) guests: Arc<Guests>,
     pub(crate) dispatcher: Dispatcher,
+    /// Another extension, which may use tools of servers if the policy of the test says so.
+    neighbour: Identity,
     pub(crate) diary: Arc<Mutex<Diary>>,
     pub(crate) folder: PathBuf,
     _kept: Option<tempfile::TempDir>,
@@ -179,13 +183,15 @@ pub(crate) async fn start(plan: Plan) -> Result<House, String> {
         limits: plan.limits,
     };
     let dispatcher = Dispatcher::new(fittings);
-    let desk = dispatcher.desk(prepare(&server, &base).identity).expect("a desk");
+    let identity = prepare(&server, &base).identity;
+    let neighbour = Identity { id: GuestId::from("neighbour"), ..identity.clone() };
+    let desk = dispatcher.desk(identity).expect("a desk");
     let guest = McpGuest::start(program(server, &base), desk).await.map_err(|fault: GuestFault| fault.to_string())?;
     let mut guests = Guests::new(Patience::default(), Arc::new(|_| {})).recorded(ledger, Some(trace));
     guests.attach(guest.clone()).expect("the only one");
     let guests = Arc::new(guests);
     dispatcher.introduce(&guests);
-    Ok(House { guest, guests, dispatcher, diary, folder, _kept: Some(kept) })
+    Ok(House { guest, guests, dispatcher, neighbour, diary, folder, _kept: Some(kept) })
 }
 
 impl House {
@@ -225,6 +231,23 @@ impl House {
             heard.push(text(&update.content));
         }
         (shown, heard)
+    }
+
+    /// Another extension asks the server for something; a refusal has `!` before it.
+    pub(crate) async fn ask_as_neighbour(&self, tool: &str, input: Value) -> String {
+        let Value::Object(input) = input else { panic!("arguments are an object") };
+        let desk = self.dispatcher.desk(self.neighbour.clone()).expect("a desk");
+        let used = McpUse { server: "srv".to_owned(), name: tool.to_owned(), input };
+        match desk.call(Call::Mcp(used), Terms::background()).await {
+            Ok(Output::Tool(answer)) => json!(answer.output.content).to_string(),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => format!("! {}", error.message),
+        }
+    }
+
+    /// What is in the ledger by now.
+    pub(crate) fn ledger(&self) -> String {
+        fs::read_to_string(self.folder.join("log/s1.jsonl")).unwrap_or_default()
     }
 
     pub(crate) fn tools(&self) -> Vec<String> {

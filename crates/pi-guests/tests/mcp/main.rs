@@ -9,5 +9,6 @@
 mod hostile;
 mod house;
 mod http;
+mod neighbours;
 mod real;
 mod speaking;

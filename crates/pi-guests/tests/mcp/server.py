@@ -110,6 +110,8 @@ class Speaker:
         if MODE == "nonsense":
             self.answer(message, {"protocolVersion": 7})
             return
+        while MODE == "gated" and not os.path.exists(os.environ["GATE"]):
+            time.sleep(0.02)
         changing = {"listChanged": True}
         capabilities = {"tools": changing, "prompts": changing, "resources": changing, "logging": {}}
         info = {"name": "hostile", "version": "1.2.3"}

@@ -81,6 +81,8 @@ impl McpGuest {
     /// The dispatcher has allowed it: asks the server.
     pub(super) async fn answer(&self, call: ServerCall) -> Result<HostToolOutput, HostError> {
         let shared = &self.shared;
+        let link = self.keeper.link(shared.limits.connecting).await.map_err(|fault| self.failed(&fault))?;
+        // Only now: a connection is handed out when its lists were read, so these are its own, or newer ones.
         let offers = shared.offers();
         let name = call.name.as_str();
         let is_reserved = [PROMPT, survey::RESOURCES].contains(&name);
@@ -92,11 +94,10 @@ impl McpGuest {
             );
             return Err(HostError { retryable: Some(false), ..HostError::new(ErrorCode::Denied, message) });
         }
-        if !is_reserved && !offers.tools.iter().any(|tool| tool.name == name) && !offers.tools.is_empty() {
+        if !is_reserved && !offers.tools.iter().any(|tool| tool.name == name) {
             let message = format!("the server {} offers no tool {name}", shared.server.name);
             return Err(HostError::new(ErrorCode::InvalidRequest, message));
         }
-        let link = self.keeper.link(shared.limits.connecting).await.map_err(|fault| self.failed(&fault))?;
         let limits = &shared.limits;
         let uri = call.input.get("uri").and_then(Value::as_str).filter(|uri| !uri.is_empty());
         let read = match (name, uri) {
