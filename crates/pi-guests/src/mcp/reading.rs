@@ -38,9 +38,41 @@ pub struct PromptArgument {
 #[derive(Debug)]
 pub(super) struct Page<T> {
     pub(super) items: Vec<T>,
-    /// What was left out, and why.
-    pub(super) faults: Vec<String>,
+    pub(super) faults: Faults,
     pub(super) next: Option<String>,
+}
+
+/// What was left out of lists, and why: the first of it in words, the rest as a number.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    told: Vec<String>,
+    more: usize,
+}
+
+impl Faults {
+    /// Nobody reads more of them.
+    const TOLD: usize = 32;
+
+    pub(super) fn push(&mut self, fault: &str) {
+        match self.told.len() < Self::TOLD {
+            true => self.told.push(plain(fault)),
+            false => self.more += 1,
+        }
+    }
+
+    pub(super) fn extend(&mut self, others: Self) {
+        for fault in others.told {
+            self.push(&fault);
+        }
+        self.more += others.more;
+    }
+
+    pub(super) fn into_told(mut self) -> Vec<String> {
+        if self.more > 0 {
+            self.told.push(format!("{} more of what it lists cannot be used", self.more));
+        }
+        self.told
+    }
 }
 
 impl ToolFace {
@@ -142,11 +174,11 @@ pub(super) fn messages(result: &Value, limits: &Limits) -> Result<HostToolOutput
 fn page<T>(result: &Value, list: &str, read: impl Fn(&Value) -> Result<T, String>) -> Result<Page<T>, LinkFault> {
     let items = result.get(list).and_then(Value::as_array);
     let items = items.ok_or_else(|| nonsense(format!("a list without {list}")))?;
-    let (mut good, mut faults) = (Vec::new(), Vec::new());
+    let (mut good, mut faults) = (Vec::new(), Faults::default());
     for item in items {
         match read(item) {
             Ok(item) => good.push(item),
-            Err(fault) => faults.push(fault),
+            Err(fault) => faults.push(&fault),
         }
     }
     let next = result.get("nextCursor").and_then(Value::as_str).filter(|cursor| !cursor.is_empty());
@@ -255,7 +287,7 @@ mod tests {
             "the tool huge is described in 117 bytes, and 90 is the limit",
             "something without a name that can be used",
         ];
-        assert_eq!(page.faults, expected);
+        assert_eq!(page.faults.into_told(), expected);
         assert_eq!(page.next, None);
         assert!(tools(&json!({ "tools": 1 }), &limits).is_err());
     }

@@ -109,11 +109,28 @@ async fn lies_about_tools_cost_those_tools() {
     ];
     assert_eq!(faults, expected);
     assert_eq!(house.call("echo", json!({ "text": "fine" })).await, "fine");
+    let (ledger, _) = house.close().await;
+    assert_eq!(ledger.iter().filter(|line| line["event"] == "compat.warning").count(), 1);
     let circle = start(Plan::pipes("circle")).await.expect("it starts");
     assert_eq!(circle.guest.faults().first().map(String::as_str), Some("its list leads in a circle"));
     let many = start(Plan::pipes("many")).await.expect("it starts");
     assert_eq!(many.tools().len(), 257);
     assert_eq!(many.guest.faults(), ["it lists more than 256 items; the rest is left out"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn countless_lies_are_counted_and_leave_one_line() {
+    let house = start(Plan::pipes("countless-lies")).await.expect("it starts");
+    let faults = house.guest.faults();
+    assert_eq!((faults.len(), faults[0].as_str()), (33, "the tool bad0 has a schema that is no schema"));
+    assert_eq!(faults[32], "4968 more of what it lists cannot be used");
+    // Another list with the same faults adds nothing.
+    assert_eq!(house.call("change", json!({})).await, "changed");
+    house.until("echo is gone", |house| !house.tools().contains(&"echo".to_owned())).await;
+    let (ledger, _) = house.close().await;
+    let lines: Vec<_> = ledger.iter().filter(|line| line["event"] == "compat.warning").collect();
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].to_string().len() < 10_000, "{}", lines[0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -39,6 +39,8 @@ def tools():
     ]
     if MODE == "lies":
         listed += [{"name": "bad", "inputSchema": "no"}, {"inputSchema": {"type": "object"}}, 5, tool("echo", "twice")]
+    if MODE == "countless-lies":
+        listed += [{"name": "bad%d" % number, "inputSchema": "no"} for number in range(5000)]
     return listed
 
 

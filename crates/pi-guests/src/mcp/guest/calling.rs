@@ -26,7 +26,7 @@ use pi_transcript::Block;
 use super::{McpGuest, survey};
 use crate::mcp::{
     link::{Link, LinkFault, Progress, Request},
-    reading::{self, PromptFace},
+    reading::{self, Faults, PromptFace},
 };
 
 const PROMPT: &str = "prompts/get";
@@ -123,7 +123,7 @@ impl McpGuest {
 
     async fn list(&self, link: &Arc<dyn Link>) -> Result<HostToolOutput, LinkFault> {
         let limits = &self.shared.limits;
-        let mut faults = Vec::new();
+        let mut faults = Faults::default();
         let lists = async {
             let resources = |page: &Value| reading::resources(page, "resources", "uri");
             let list = |cursor| Request::ListResources { cursor };

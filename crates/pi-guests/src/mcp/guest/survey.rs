@@ -5,10 +5,16 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use pi_exthost::guest::{CommandOffer, ToolOffer};
-use pi_extproto::connector::{
-    tool::{CommandDefinition, ToolDefinition},
-    ui::NoticeLevel,
+use pi_exthost::{
+    Occasion,
+    guest::{CommandOffer, ToolOffer},
+};
+use pi_extproto::{
+    connector::{
+        tool::{CommandDefinition, ToolDefinition},
+        ui::NoticeLevel,
+    },
+    log::{Level, LogEvent, LogNote},
 };
 
 use super::Shared;
@@ -17,7 +23,7 @@ use crate::mcp::{
     link::{Link, LinkFault, Request},
     naming,
     pins::{Changed, Judged},
-    reading::{self, Page, PromptFace, ToolFace},
+    reading::{self, Faults, Page, PromptFace, ToolFace},
 };
 
 /// The name of the tool that reads resources, to its server and in the ledger.
@@ -41,7 +47,7 @@ impl Shared {
         let about = link.about().clone();
         let limits = &self.limits;
         let lists = async {
-            let mut faults = Vec::new();
+            let mut faults = Faults::default();
             let tools = match about.has_tools {
                 true => {
                     let list = |cursor| Request::ListTools { cursor };
@@ -65,10 +71,9 @@ impl Shared {
         };
         let (tools, prompts, has_resources, mut faults) = timeout(limits.listing, lists).await.map_err(late)??;
         let tools = unique(tools, &mut faults).into_iter().filter(|tool| self.server.wants(&tool.name)).collect();
+        let mut faults = faults.into_told();
         let Judged { known, changed } = self.judge(tools, &mut faults).await;
-        for fault in &faults {
-            self.desk.events().warn(fault.clone(), None);
-        }
+        self.note(&faults);
         let is_new = changed != self.offers().changed;
         let offers = Offers { tools: known, prompts, has_resources, changed, faults };
         let ask = is_new && !offers.changed.is_empty();
@@ -77,6 +82,17 @@ impl Shared {
             self.ask_about_changes();
         }
         Ok(())
+    }
+
+    /// Writes down what cannot be used, in one line and within what any extension may say: a server decides how often it is
+    /// surveyed and how much is wrong with it.
+    fn note(&self, faults: &[String]) {
+        if faults.is_empty() || faults == self.offers().faults {
+            return;
+        }
+        let message = format!("not all that it lists can be used: {}", faults.join("; "));
+        let note = LogNote { level: Level::Warn, event: LogEvent::CompatWarning, message, data: None };
+        self.desk.events().note(note, &Occasion::Loading);
     }
 
     /// Which tools are as they were. A record that cannot be read holds all of them back.
@@ -175,7 +191,7 @@ async fn has_any(link: &Arc<dyn Link>) -> Result<bool, LinkFault> {
 pub(super) async fn all<T>(
     link: &Arc<dyn Link>,
     limits: &Limits,
-    faults: &mut Vec<String>,
+    faults: &mut Faults,
     request: impl Fn(Option<String>) -> Request,
     read: impl Fn(&Value) -> Result<Page<T>, LinkFault>,
 ) -> Result<Vec<T>, LinkFault> {
@@ -183,33 +199,33 @@ pub(super) async fn all<T>(
     for _ in 0..limits.pages {
         let page = read(&link.request(request(cursor.take()), None).await?)?;
         items.extend(page.items);
-        faults.extend(page.faults.into_iter().take(limits.items));
+        faults.extend(page.faults);
         if items.len() > limits.items {
-            faults.push(format!("it lists more than {} items; the rest is left out", limits.items));
+            faults.push(&format!("it lists more than {} items; the rest is left out", limits.items));
             items.truncate(limits.items);
             return Ok(items);
         }
         match page.next {
             Some(next) if seen.insert(next.clone()) => cursor = Some(next),
             Some(_) => {
-                faults.push("its list leads in a circle".to_owned());
+                faults.push("its list leads in a circle");
                 return Ok(items);
             }
             None => return Ok(items),
         }
     }
-    faults.push(format!("its list has more than {} pages; the rest is left out", limits.pages));
+    faults.push(&format!("its list has more than {} pages; the rest is left out", limits.pages));
     Ok(items)
 }
 
 /// Of two tools of the same name the first is kept.
-fn unique(tools: Vec<ToolFace>, faults: &mut Vec<String>) -> Vec<ToolFace> {
+fn unique(tools: Vec<ToolFace>, faults: &mut Faults) -> Vec<ToolFace> {
     let mut names = BTreeSet::new();
     let mut kept = Vec::new();
     for tool in tools {
         match names.insert(tool.name.clone()) {
             true => kept.push(tool),
-            false => faults.push(format!("it lists the tool {} twice; the first counts", tool.name)),
+            false => faults.push(&format!("it lists the tool {} twice; the first counts", tool.name)),
         }
     }
     kept
