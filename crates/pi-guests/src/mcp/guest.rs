@@ -15,7 +15,7 @@ use std::{
 
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{Notify, mpsc, watch},
     time::{Instant, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -97,6 +97,10 @@ struct Shared {
     news: Mutex<Option<mpsc::Receiver<News>>>,
     /// Questions that lie before a person.
     asking: watch::Sender<usize>,
+    /// Tools may be held back that were not before.
+    has_changed: Notify,
+    /// A person agreed to tools that were held back: the lists are to be read again.
+    is_agreed_to: Notify,
     /// Whether the session knows the guest, so that it can be told of changes.
     is_launched: watch::Sender<bool>,
     has_told_loss: AtomicBool,
@@ -124,11 +128,16 @@ impl McpGuest {
             offers: Mutex::default(),
             news: Mutex::default(),
             asking: watch::Sender::new(0),
+            has_changed: Notify::new(),
+            is_agreed_to: Notify::new(),
             is_launched: watch::Sender::new(false),
             has_told_loss: AtomicBool::new(false),
         });
-        let keeper = Keeper::start(connect, limits.clone(), Arc::clone(&shared), CancellationToken::new());
+        let stop = CancellationToken::new();
+        let keeper = Keeper::start(connect, limits.clone(), Arc::clone(&shared), stop.clone());
         let guest = Arc::new(Self { shared: Arc::clone(&shared), keeper });
+        // Ends with the guest, which sets the token however it ends.
+        tokio::spawn(stop.run_until_cancelled_owned(Arc::clone(&shared).ask_about_changes()));
         let served: Arc<dyn ToolServer> = guest.clone();
         desk.serve(&shared.server.name, &served);
         match timeout(limits.patience, guest.keeper.settled()).await {
@@ -290,6 +299,7 @@ impl Tenant for Arc<Shared> {
                     Some(news) => self.hear(news),
                     None => return std::future::pending().await,
                 },
+                () = self.is_agreed_to.notified() => due = Some((last + LISTING).max(Instant::now())),
                 () = is_due => {
                     (due, last) = (None, Instant::now());
                     if let Err(fault) = self.survey(link).await {

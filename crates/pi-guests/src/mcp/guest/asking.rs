@@ -100,56 +100,70 @@ impl Shared {
         }
     }
 
-    /// Asks whether tools that are described otherwise than before may be used, once the session has begun.
-    pub(super) fn ask_about_changes(self: &Arc<Self>) {
-        let shared = Arc::clone(self);
-        // Ends with the answer, or with the session, which refuses it.
-        tokio::spawn(async move {
-            let mut launched = shared.is_launched.subscribe();
-            if launched.wait_for(|is_launched| *is_launched).await.is_err() {
-                return;
+    /// Asks whether tools that are described otherwise than before may be used, once the session has begun and one question
+    /// at a time. Goes on until it is dropped, which takes an open question back.
+    pub(super) async fn ask_about_changes(self: Arc<Self>) {
+        let mut launched = self.is_launched.subscribe();
+        if launched.wait_for(|is_launched| *is_launched).await.is_err() {
+            return;
+        }
+        let (mut asked, mut held_back) = (Vec::new(), String::new());
+        loop {
+            let changed = self.offers().changed.clone();
+            if changed.is_empty() || changed == asked {
+                self.has_changed.notified().await;
+                continue;
             }
-            let changed = shared.offers().changed.clone();
-            let names: Vec<&str> = changed.iter().map(|changed| changed.tool.name.as_str()).collect();
-            let (server, names) = (shared.server.name.clone(), names.join(", "));
-            let title = format!("MCP server {server} describes its tools otherwise than before");
-            let message = changed.iter().map(difference).collect::<Vec<_>>().join("\n\n");
-            let question = UiCall::Confirm { title, message: format!("{message}\n\nUse them?"), timeout_ms: None };
-            let answer = shared.desk.call(Call::Ui(question), Terms::background()).await;
-            if !matches!(answer, Ok(Output::Confirmation(Confirmation { confirmed: true }))) {
-                let hint = format!("`pi mcp test {server} --accept` shows what changed and accepts it");
-                let told = format!(
-                    "MCP server {server} changed the description of {names}; not offered until you agree: {hint}"
-                );
-                return shared.tell(told, NoticeLevel::Warning);
+            if self.is_agreed(&changed).await {
+                self.accept(&changed).await;
+                held_back.clear();
+            } else {
+                let names = changed.iter().map(|changed| changed.tool.name.as_str()).collect::<Vec<_>>().join(", ");
+                // A server may describe the same tools anew every second.
+                if names != held_back {
+                    self.tell_held_back(&names);
+                }
+                held_back = names;
             }
-            shared.accept(changed).await;
-        });
+            asked = changed;
+        }
     }
 
-    /// Records that a person has seen changed tools, and offers them.
-    async fn accept(&self, changed: Vec<Changed>) {
-        let tools: Vec<_> = changed.into_iter().map(|changed| changed.tool).collect();
-        let (pins, server, accepted) = (self.pins.clone(), self.server.clone(), tools.clone());
-        let recorded = tokio::task::spawn_blocking(move || pins.map(|pins| pins.accept(&server, &accepted))).await;
-        let problem = match recorded {
-            Ok(Some(Err(fault))) => Some(format!("{fault}; {}", fault.hint())),
-            Err(broken) => Some(broken.to_string()),
-            Ok(Some(Ok(())) | None) => None,
-        };
-        if let Some(problem) = problem {
-            self.tell(format!("it is used in this session only: {problem}"), NoticeLevel::Warning);
+    async fn is_agreed(&self, changed: &[Changed]) -> bool {
+        let title = format!("MCP server {} describes its tools otherwise than before", self.server.name);
+        let message = changed.iter().map(difference).collect::<Vec<_>>().join("\n\n");
+        // Nobody reads so much in a question, and nobody is to agree to what they did not see.
+        if message.len() > self.limits.tool_bytes {
+            return false;
         }
-        let before = self.offers();
-        let mut offers = super::Offers {
-            tools: before.tools.clone(),
-            prompts: before.prompts.clone(),
-            has_resources: before.has_resources,
-            changed: Vec::new(),
-            faults: before.faults.clone(),
+        let question = UiCall::Confirm { title, message: format!("{message}\n\nUse them?"), timeout_ms: None };
+        let answer = self.desk.call(Call::Ui(question), Terms::background()).await;
+        matches!(answer, Ok(Output::Confirmation(Confirmation { confirmed: true })))
+    }
+
+    fn tell_held_back(&self, names: &str) {
+        let server = &self.server.name;
+        let hint = format!("`pi mcp test {server} --accept` shows what changed and accepts it");
+        let told =
+            format!("MCP server {server} changed the description of {names}; not offered until you agree: {hint}");
+        self.tell(told, NoticeLevel::Warning);
+    }
+
+    /// Records that a person has seen changed tools, and has the lists read again, which offers them. A tool that is
+    /// described in yet another way by now is not among them.
+    async fn accept(&self, seen: &[Changed]) {
+        let now = self.offers();
+        let tools: Vec<_> =
+            seen.iter().filter(|seen| now.changed.contains(seen)).map(|seen| seen.tool.clone()).collect();
+        let (pins, server) = (self.pins.clone(), self.server.clone());
+        let recorded = tokio::task::spawn_blocking(move || pins.map(|pins| pins.accept(&server, &tools))).await;
+        let problem = match recorded {
+            Ok(Some(Err(fault))) => format!("{fault}; {}", fault.hint()),
+            Err(broken) => broken.to_string(),
+            Ok(Some(Ok(())) | None) => return self.is_agreed_to.notify_one(),
         };
-        offers.tools.extend(tools);
-        self.publish(offers);
+        let told = format!("MCP server {}: what you agreed to cannot be recorded: {problem}", self.server.name);
+        self.tell(told, NoticeLevel::Warning);
     }
 }
 

@@ -74,13 +74,8 @@ impl Shared {
         let mut faults = faults.into_told();
         let Judged { known, changed } = self.judge(tools, &mut faults).await;
         self.note(&faults);
-        let is_new = changed != self.offers().changed;
-        let offers = Offers { tools: known, prompts, has_resources, changed, faults };
-        let ask = is_new && !offers.changed.is_empty();
-        self.publish(offers);
-        if ask {
-            self.ask_about_changes();
-        }
+        self.publish(Offers { tools: known, prompts, has_resources, changed, faults });
+        self.has_changed.notify_one();
         Ok(())
     }
 
