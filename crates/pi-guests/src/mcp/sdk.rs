@@ -5,6 +5,7 @@
 
 mod errand;
 mod pipe;
+mod throttle;
 
 use std::{
     borrow::Cow,

@@ -15,7 +15,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout},
     sync::{mpsc, oneshot, watch},
-    time::{Instant, sleep, timeout},
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +25,7 @@ use pi_extproto::{
     host::{ErrorCode, HostError},
 };
 
+use super::throttle::Throttle;
 use crate::mcp::{entry::ProcessRoute, limits::Limits, link::LinkFault};
 
 /// Lines of its error stream that are remembered for whoever asks why it failed.
@@ -284,36 +285,6 @@ async fn next_line(reader: &mut BufReader<impl AsyncRead + Unpin>, buffer: &mut 
         reader.consume(taken);
         if end.is_some() {
             return Line::Whole;
-        }
-    }
-}
-
-/// Takes in so many messages a second on average, and some at once.
-struct Throttle {
-    rate: u32,
-    left: u32,
-    filled: Instant,
-}
-
-impl Throttle {
-    fn new(rate: u32) -> Self {
-        Self { rate, left: rate * 2, filled: Instant::now() }
-    }
-
-    fn count(&mut self) {
-        self.left = self.left.saturating_sub(1);
-    }
-
-    async fn wait(&mut self) {
-        while self.left == 0 {
-            let passed = self.filled.elapsed().as_millis().min(2000);
-            let earned = u64::from(self.rate) * u64::try_from(passed).unwrap_or(2000) / 1000;
-            self.left = u32::try_from(earned).unwrap_or(self.rate);
-            if self.left == 0 {
-                sleep(Duration::from_millis(20)).await;
-            } else {
-                self.filled = Instant::now();
-            }
         }
     }
 }
