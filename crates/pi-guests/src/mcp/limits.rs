@@ -19,15 +19,15 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Lines on the standard output of a process that are no messages.
     pub junk_lines: usize,
-    /// Messages a second that are taken in on average; beyond that it has to wait.
+    /// Messages a second that are taken in on average, from a process or from one stream; beyond that it has to wait.
     pub messages_a_second: u32,
     /// Pages of a list.
     pub pages: usize,
     /// Tools, prompts or resources that are offered.
     pub items: usize,
-    /// Of the description and the schema of one tool.
+    /// Of what is said of one tool, prompt or resource, and of the mark that leads to the next page.
     pub tool_bytes: usize,
-    /// Of the text of one answer that the model is shown.
+    /// Of the text of one answer that the model is shown, and of its structured form that is kept beside.
     pub answer_bytes: usize,
     /// Attempts to connect again after a loss, in a row.
     pub attempts: u32,

@@ -84,7 +84,7 @@ impl ToolFace {
 }
 
 pub(super) fn tools(result: &Value, limits: &Limits) -> Result<Page<ToolFace>, LinkFault> {
-    page(result, "tools", |item| {
+    page(result, "tools", limits, |item| {
         let name = named(item, "name")?;
         let schema = match item.get("inputSchema") {
             None => Object::from_iter([("type".to_owned(), json!("object"))]),
@@ -95,41 +95,46 @@ pub(super) fn tools(result: &Value, limits: &Limits) -> Result<Page<ToolFace>, L
             return Err(format!("the schema of the tool {name} is not one of an object"));
         }
         let description = plain(item["description"].as_str().unwrap_or_default());
-        let size = description.len() + json!(schema).to_string().len();
-        if size > limits.tool_bytes {
-            return Err(format!(
-                "the tool {name} is described in {size} bytes, and {} is the limit",
-                limits.tool_bytes
-            ));
-        }
-        let title = item["title"].as_str().or(item["annotations"]["title"].as_str());
-        Ok(ToolFace { name, title: title.map(plain), description, schema })
+        let title = item["title"].as_str().or(item["annotations"]["title"].as_str()).map(plain);
+        let size = description.len() + title.as_ref().map_or(0, String::len) + json!(schema).to_string().len();
+        fits(size, limits, || format!("the tool {name}"))?;
+        Ok(ToolFace { name, title, description, schema })
     })
 }
 
-pub(super) fn prompts(result: &Value) -> Result<Page<PromptFace>, LinkFault> {
-    page(result, "prompts", |item| {
+pub(super) fn prompts(result: &Value, limits: &Limits) -> Result<Page<PromptFace>, LinkFault> {
+    page(result, "prompts", limits, |item| {
+        let name = named(item, "name")?;
         let arguments = item["arguments"].as_array().map(Vec::as_slice).unwrap_or_default();
         let argument = |argument: &Value| PromptArgument {
             name: argument["name"].as_str().unwrap_or_default().to_owned(),
             is_required: argument["required"].as_bool().unwrap_or_default(),
         };
-        Ok(PromptFace {
-            name: named(item, "name")?,
-            description: item["description"].as_str().map(plain),
-            arguments: arguments.iter().map(argument).filter(|argument| !argument.name.is_empty()).collect(),
-        })
+        let description = item["description"].as_str().map(plain);
+        let of_arguments: usize = arguments.iter().filter_map(|argument| argument["name"].as_str()).map(str::len).sum();
+        let size = description.as_ref().map_or(0, String::len) + of_arguments;
+        fits(size, limits, || format!("the prompt {name}"))?;
+        let arguments = arguments.iter().map(argument).filter(|argument| !argument.name.is_empty()).collect();
+        Ok(PromptFace { name, description, arguments })
     })
 }
 
 /// One line for each resource or template.
-pub(super) fn resources(result: &Value, list: &str, address: &str) -> Result<Page<String>, LinkFault> {
-    page(result, list, |item| {
+pub(super) fn resources(result: &Value, list: &str, address: &str, limits: &Limits) -> Result<Page<String>, LinkFault> {
+    page(result, list, limits, |item| {
         let uri = named(item, address)?;
         let name = item["name"].as_str().unwrap_or_default();
         let about = item["description"].as_str().map(|about| format!(": {about}")).unwrap_or_default();
-        Ok(plain(&format!("{uri}  {name}{about}")))
+        let line = plain(&format!("{uri}  {name}{about}"));
+        fits(line.len(), limits, || format!("the resource {uri}"))?;
+        Ok(line)
     })
+}
+
+/// A list of resources, as the answer of a tool.
+pub(super) fn listed(lines: &[String], limits: &Limits) -> HostToolOutput {
+    let content = cut(vec![text(lines.join("\n"))], limits.answer_bytes);
+    HostToolOutput { output: ToolOutput { content, details: None }, is_error: false }
 }
 
 /// What a tool answered.
@@ -143,11 +148,15 @@ pub(super) fn answer(result: &Value, limits: &Limits) -> Result<HostToolOutput, 
         return Err(nonsense("a result without content".to_owned()));
     }
     let mut content: Vec<ContentBlock> = blocks.into_iter().flatten().map(block).collect();
-    if let (true, Some(structured)) = (content.is_empty(), structured) {
-        content.push(text(structured.to_string()));
+    let written = structured.map(Value::to_string).unwrap_or_default();
+    let details = structured.map(|structured| match written.len() <= limits.answer_bytes {
+        true => json!({ "structuredContent": structured }),
+        false => json!({ "leftOut": format!("structuredContent of {} bytes", written.len()) }),
+    });
+    if content.is_empty() && structured.is_some() {
+        content.push(text(written));
     }
     let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or_default();
-    let details = structured.map(|structured| json!({ "structuredContent": structured }));
     Ok(HostToolOutput { output: ToolOutput { content: cut(content, limits.answer_bytes), details }, is_error })
 }
 
@@ -171,18 +180,39 @@ pub(super) fn messages(result: &Value, limits: &Limits) -> Result<HostToolOutput
     Ok(HostToolOutput { output: ToolOutput { content, details: None }, is_error: false })
 }
 
-fn page<T>(result: &Value, list: &str, read: impl Fn(&Value) -> Result<T, String>) -> Result<Page<T>, LinkFault> {
+fn page<T>(
+    result: &Value,
+    list: &str,
+    limits: &Limits,
+    read: impl Fn(&Value) -> Result<T, String>,
+) -> Result<Page<T>, LinkFault> {
     let items = result.get(list).and_then(Value::as_array);
     let items = items.ok_or_else(|| nonsense(format!("a list without {list}")))?;
     let (mut good, mut faults) = (Vec::new(), Faults::default());
     for item in items {
+        // One more than are taken says that there are too many.
+        if good.len() > limits.items {
+            break;
+        }
         match read(item) {
             Ok(item) => good.push(item),
             Err(fault) => faults.push(&fault),
         }
     }
     let next = result.get("nextCursor").and_then(Value::as_str).filter(|cursor| !cursor.is_empty());
+    if let Some(long) = next.filter(|cursor| cursor.len() > limits.tool_bytes) {
+        faults.push(&format!("its list goes on at a mark of {} bytes; the rest is left out", long.len()));
+        return Ok(Page { items: good, faults, next: None });
+    }
     Ok(Page { items: good, faults, next: next.map(str::to_owned) })
+}
+
+/// Whether what is said of something is no more than is taken in.
+fn fits(size: usize, limits: &Limits, what: impl Fn() -> String) -> Result<(), String> {
+    match size <= limits.tool_bytes {
+        true => Ok(()),
+        false => Err(format!("{} is described in {size} bytes, and {} is the limit", what(), limits.tool_bytes)),
+    }
 }
 
 fn named(item: &Value, member: &str) -> Result<String, String> {
@@ -316,6 +346,27 @@ mod tests {
         );
         let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
         check(&json!({ "content": [image] }), r#"[{"type":"image","data":"AA==","mimeType":"image/png"}] false"#);
+    }
+
+    #[test]
+    fn structure_is_kept_beside_an_answer_up_to_its_bound() {
+        let limits = Limits { answer_bytes: 10, ..Limits::default() };
+        let details = |structured: Value| {
+            let result = json!({ "content": [], "structuredContent": structured });
+            answer(&result, &limits).expect("an answer").output.details
+        };
+        assert_eq!(details(json!([1, 2])), Some(json!({ "structuredContent": [1, 2] })));
+        assert_eq!(details(json!("0123456789")), Some(json!({ "leftOut": "structuredContent of 12 bytes" })));
+    }
+
+    #[test]
+    fn list_ends_where_its_marks_or_its_items_are_too_many() {
+        let limits = Limits { items: 2, tool_bytes: 20, ..Limits::default() };
+        let item = json!({ "uri": "a", "name": "b" });
+        let long = json!({ "resources": [item, item, item, item], "nextCursor": "x".repeat(21) });
+        let page = resources(&long, "resources", "uri", &limits).expect("a list");
+        assert_eq!((page.items.len(), page.next), (3, None));
+        assert_eq!(page.faults.into_told(), ["its list goes on at a mark of 21 bytes; the rest is left out"]);
     }
 
     #[test]

@@ -43,6 +43,8 @@ use super::{
     link::{About, Counter, Elicited, Link, LinkFault, News, Progress, Request, Wanted},
 };
 
+/// Of one question of a server, its form included, and of one line of its log: so much of each may wait for somebody.
+const SAID: usize = 16 << 10;
 /// How long a server that is told to go may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -118,7 +120,7 @@ where
 fn about(peer: &Peer<RoleClient>) -> About {
     let info = peer.peer_info();
     let told = info.as_deref().map(|info| json!(info)).unwrap_or_default();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let text = |value: &Value| shorten(value.as_str().unwrap_or_default());
     let has = |name: &str| told["capabilities"].get(name).is_some_and(Value::is_object);
     About {
         name: text(&told["serverInfo"]["name"]),
@@ -176,11 +178,12 @@ impl Service<RoleClient> for Ear {
             "notifications/prompts/list_changed" => News::PromptsChanged,
             "notifications/resources/list_changed" => News::ResourcesChanged,
             "notifications/message" => {
-                let text = match &params["data"] {
+                let mut text = match &params["data"] {
                     Value::String(text) => text.clone(),
                     other => other.to_string(),
                 };
-                News::Log { level: params["level"].as_str().unwrap_or("info").to_owned(), text }
+                text.truncate(text.floor_char_boundary(SAID));
+                News::Log { level: shorten(params["level"].as_str().unwrap_or("info")), text }
             }
             _ => return Ok(()),
         };
@@ -203,7 +206,10 @@ impl Service<RoleClient> for Ear {
 
 impl Ear {
     async fn elicit(&self, params: &Value) -> Value {
-        let message = params["message"].as_str().unwrap_or_default().to_owned();
+        if params.to_string().len() > SAID {
+            return json!({ "action": "decline" });
+        }
+        let message = shorten(params["message"].as_str().unwrap_or_default());
         let wanted = match (params["url"].as_str(), params["requestedSchema"].as_object()) {
             (Some(url), _) => Wanted::Visit(url.to_owned()),
             (None, Some(schema)) => Wanted::Form(schema.clone()),
@@ -225,7 +231,7 @@ impl Ear {
         let progress = Progress {
             done: params["progress"].as_f64().unwrap_or_default(),
             total: params["total"].as_f64(),
-            message: params["message"].as_str().map(str::to_owned),
+            message: params["message"].as_str().map(shorten),
         };
         let mut audience = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         match audience.known.get(&token) {
@@ -414,7 +420,7 @@ fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     shorten(&cause.to_string())
 }
 
-/// What a server says in an error is not longer than somebody reads.
+/// What a server says to a person is not longer than somebody reads.
 fn shorten(text: &str) -> String {
     const MOST: usize = 2000;
     match text.char_indices().nth(MOST) {

@@ -138,6 +138,30 @@ async fn countless_lies_are_counted_and_leave_one_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_much_is_cut_or_left_out_and_told() {
+    let house = start(Plan::pipes("verbose")).await.expect("it starts");
+    let expected = [
+        "the prompt long is described in 70000 bytes, and 65536 is the limit",
+        "the prompt wide is described in 70000 bytes, and 65536 is the limit",
+    ];
+    assert_eq!(house.guest.faults(), expected);
+    assert_eq!(house.guests.commands().len(), 1);
+    let resources = house.call("resources", json!({})).await;
+    let (listed, rest) = resources.rsplit_once('|').expect("it is cut");
+    assert_eq!((listed.len(), &listed[..36]), (65536, "test://one  One\ntest://0  xxxxxxxxxx"));
+    assert!(rest.ends_with("more bytes of this answer are left out; ask for less at once]"), "{rest}");
+    assert_eq!(house.call("structured", json!({})).await, "see below");
+    assert_eq!(house.call("ask", json!({ "times": 1000 })).await, r#"{"action": "cancel"}"#);
+    assert_eq!(house.call("ask", json!({ "times": 10_000 })).await, r#"{"action": "decline"}"#);
+    let asked = house.diary.lock().expect("no panic").asked.clone();
+    assert_eq!(asked.len(), 1);
+    assert!(asked[0].contains("How old? Really?") && asked[0].len() < 5000, "{}", asked[0].len());
+    let (_, trace) = house.close().await;
+    let result = trace.iter().find(|message| message.to_string().contains("see below")).expect("a result");
+    assert!(result.to_string().contains("structuredContent of 200010 bytes"), "{}", result.to_string().len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn changed_description_is_held_back_until_a_person_agrees() {
     let house = start(Plan::pipes("good")).await.expect("it starts");
     assert_eq!(house.call("change", json!({})).await, "changed");

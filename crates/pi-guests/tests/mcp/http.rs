@@ -3,10 +3,12 @@
 use std::{
     io::{BufRead, BufReader},
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
-use pi_guests::mcp::Standing;
+use pi_guests::mcp::{Limits, Standing};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::house::{Plan, script, start};
 
@@ -50,6 +52,18 @@ async fn tools_are_called_over_http() {
     let (ledger, _) = house.close().await;
     let requests = |line: &&Value| line["event"] == "host_call.start" && line["data"]["capability"] == "http";
     assert!(ledger.iter().filter(requests).count() >= 5, "{}", json!(ledger));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flood_over_http_is_slowed_down() {
+    let behind = Behind::port("good");
+    let mut plan = Plan::entry(json!({ "url": behind.url }));
+    plan.limits = Limits { messages_a_second: 100, ..plan.limits };
+    let house = start(plan).await.expect("it starts");
+    let began = Instant::now();
+    assert_eq!(house.call("chatter", json!({ "times": 400 })).await, "that is all");
+    // Two seconds' worth come at once, the rest in its time.
+    assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

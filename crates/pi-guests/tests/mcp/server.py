@@ -27,6 +27,8 @@ def tools():
         tool("crash", "Ends the process."),
         tool("giant", "Answers with too much."),
         tool("long", "Answers with much text."),
+        tool("structured", "Answers with much structure."),
+        tool("chatter", "Says much before it answers."),
         tool("fail", "Fails."),
         tool("refuse", "Is refused."),
         tool("nonsense", "Answers with nonsense."),
@@ -83,12 +85,20 @@ class Speaker:
             self.call(message)
         elif method == "prompts/list":
             arguments = [{"name": "city", "required": True}]
-            self.answer(message, {"prompts": [{"name": "greet", "description": "Greets.", "arguments": arguments}]})
+            listed = [{"name": "greet", "description": "Greets.", "arguments": arguments}]
+            if MODE == "verbose":
+                listed += [{"name": "long", "description": "x" * 70000}]
+                listed += [{"name": "wide", "arguments": [{"name": "a" * 1000}] * 70}]
+            self.answer(message, {"prompts": listed})
         elif method == "prompts/get":
             said = "Greet %s!" % message["params"]["arguments"]["city"]
             self.answer(message, {"messages": [{"role": "user", "content": {"type": "text", "text": said}}]})
         elif method == "resources/list":
-            self.answer(message, {"resources": [{"uri": "test://one", "name": "One"}]})
+            listed = [{"uri": "test://one", "name": "One"}]
+            if MODE == "verbose":
+                listed += [{"uri": "test://huge", "name": "x" * 70000}]
+                listed += [{"uri": "test://%d" % number, "name": "x" * 1000} for number in range(100)]
+            self.answer(message, {"resources": listed})
         elif method == "resources/templates/list":
             self.answer(message, {"resourceTemplates": [{"uriTemplate": "test://{x}", "name": "Any"}]})
         elif method == "resources/read":
@@ -159,6 +169,12 @@ class Speaker:
             self.text(message, "x" * (3 << 20))
         elif name == "long":
             self.text(message, "y" * 200000)
+        elif name == "structured":
+            self.text(message, "see below", structuredContent={"all": "y" * 200000})
+        elif name == "chatter":
+            for _ in range(given["times"]):
+                self.notify("notifications/message", {"level": "info", "data": "and another thing"})
+            self.text(message, "that is all")
         elif name == "fail":
             self.text(message, "it did not work", isError=True)
         elif name == "refuse":
@@ -168,7 +184,7 @@ class Speaker:
             self.answer(message, {"content": "what?"})
         elif name == "ask":
             schema = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
-            asked = {"message": "How old?", "requestedSchema": schema}
+            asked = {"message": "How old?" + " Really?" * given.get("times", 0), "requestedSchema": schema}
             self.ask("elicitation/create", asked, lambda said: self.text(message, json.dumps(said)))
         elif name == "withdraw":
             self.ask("elicitation/create", {"message": "Still there?", "requestedSchema": ECHO}, lambda said: None)

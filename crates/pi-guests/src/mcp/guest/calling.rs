@@ -17,7 +17,7 @@ use pi_extproto::{
     connector::{
         Call,
         session::{Delivery, SessionCall},
-        tool::{ContentBlock, HostToolOutput, McpUse, TextBlock, ToolOutput},
+        tool::{HostToolOutput, McpUse},
     },
     host::{ErrorCode, HostError},
 };
@@ -125,11 +125,11 @@ impl McpGuest {
         let limits = &self.shared.limits;
         let mut faults = Faults::default();
         let lists = async {
-            let resources = |page: &Value| reading::resources(page, "resources", "uri");
+            let resources = |page: &Value| reading::resources(page, "resources", "uri", limits);
             let list = |cursor| Request::ListResources { cursor };
             let mut lines = survey::all(link, limits, &mut faults, list, resources).await?;
             // Servers without templates need not know the question.
-            let templates = |page: &Value| reading::resources(page, "resourceTemplates", "uriTemplate");
+            let templates = |page: &Value| reading::resources(page, "resourceTemplates", "uriTemplate", limits);
             let list = |cursor| Request::ListTemplates { cursor };
             lines.extend(survey::all(link, limits, &mut faults, list, templates).await.unwrap_or_default());
             Ok(lines)
@@ -139,9 +139,8 @@ impl McpGuest {
         if lines.is_empty() {
             lines.push("there are no resources".to_owned());
         }
-        let text = lines.join("\n");
-        let content = vec![ContentBlock::Text(TextBlock { text })];
-        Ok(HostToolOutput { output: ToolOutput { content, details: None }, is_error: false })
+        lines.extend(faults.into_told().into_iter().map(|fault| format!("[not listed: {fault}]")));
+        Ok(reading::listed(&lines, limits))
     }
 
     /// Waits for an answer as long as it may take, and hands on what is known meanwhile. Dropping it cancels the request.

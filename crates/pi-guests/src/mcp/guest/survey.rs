@@ -58,11 +58,11 @@ impl Shared {
             let prompts = match about.has_prompts {
                 true => {
                     let list = |cursor| Request::ListPrompts { cursor };
-                    all(link, limits, &mut faults, list, reading::prompts).await?
+                    all(link, limits, &mut faults, list, |page| reading::prompts(page, limits)).await?
                 }
                 false => Vec::new(),
             };
-            let has_resources = about.has_resources && has_any(link).await?;
+            let has_resources = about.has_resources && has_any(link, limits).await?;
             Ok((tools, prompts, has_resources, faults))
         };
         let late = |_| {
@@ -171,14 +171,14 @@ fn command_name(server: &str, prompt: &str) -> String {
 }
 
 /// Whether there is any resource: many servers say that they have some and have none, and a tool costs tokens.
-async fn has_any(link: &Arc<dyn Link>) -> Result<bool, LinkFault> {
+async fn has_any(link: &Arc<dyn Link>, limits: &Limits) -> Result<bool, LinkFault> {
     let resources = link.request(Request::ListResources { cursor: None }, None).await?;
-    if !reading::resources(&resources, "resources", "uri")?.items.is_empty() {
+    if !reading::resources(&resources, "resources", "uri", limits)?.items.is_empty() {
         return Ok(true);
     }
     // Servers without templates need not know the question.
     let templates = link.request(Request::ListTemplates { cursor: None }, None).await.unwrap_or_default();
-    let templates = reading::resources(&templates, "resourceTemplates", "uriTemplate");
+    let templates = reading::resources(&templates, "resourceTemplates", "uriTemplate", limits);
     Ok(templates.is_ok_and(|page| !page.items.is_empty()))
 }
 

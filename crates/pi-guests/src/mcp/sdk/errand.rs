@@ -33,6 +33,7 @@ use pi_extproto::{
     host::HostError,
 };
 
+use super::throttle::Throttle;
 use crate::mcp::{entry::HttpRoute, limits::Limits, link::LinkFault};
 
 const SESSION: &str = "Mcp-Session-Id";
@@ -45,6 +46,8 @@ pub(super) struct Errand {
     desk: Desk,
     /// Of one answer, or of one event of a stream.
     most: usize,
+    /// Events of a stream in a second.
+    rate: u32,
 }
 
 /// Why a request brought nothing.
@@ -78,7 +81,7 @@ impl Errand {
         }
         let mut config = StreamableHttpClientTransportConfig::with_uri(route.url.as_str()).custom_headers(headers);
         config = config.control_request_timeout(Duration::from_secs(10)).max_sse_event_size(limits.message_bytes);
-        let errand = Self { desk: desk.clone(), most: limits.message_bytes };
+        let errand = Self { desk: desk.clone(), most: limits.message_bytes, rate: limits.messages_a_second };
         Ok(StreamableHttpClientTransport::with_client(errand, config))
     }
 
@@ -122,7 +125,8 @@ impl Errand {
         Ok(body)
     }
 
-    /// The events of an answer, each within its bound.
+    /// The events of an answer, each within its bound and none too fast. Each stream counts for itself: one is opened for
+    /// every request of ours and no more.
     fn events(&self, feed: Feed) -> BoxStream<'static, Result<Sse, SseError>> {
         let state = (feed, 0_usize, self.most);
         let pieces = stream::unfold(state, |(mut feed, open, most)| async move {
@@ -144,7 +148,14 @@ impl Errand {
                 return Some((Ok(bytes::Bytes::from(piece)), (feed, open, most)));
             }
         });
-        SseStream::from_bytes_stream(pieces.boxed()).boxed()
+        let state = (SseStream::from_bytes_stream(pieces.boxed()).boxed(), Throttle::new(self.rate));
+        let events = stream::unfold(state, |(mut events, mut throttle)| async move {
+            throttle.wait().await;
+            let event = events.next().await?;
+            throttle.count();
+            Some((event, (events, throttle)))
+        });
+        events.boxed()
     }
 }
 
