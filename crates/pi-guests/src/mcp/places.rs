@@ -4,7 +4,8 @@
 //! once it is trusted. A name that a person uses themselves is theirs, whatever a project says.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -141,23 +142,22 @@ pub fn find(places: &Where, lookup: &dyn Fn(&str) -> Option<String>) -> Found {
 
 /// Writes a server into a file, which is made if it is not there. Everything else in it stays as it is.
 pub fn add(file: &Path, name: &str, entry: Value, present: Present) -> Result<(), ChangeFault> {
-    let mut document = document(file)?;
-    let servers = section(&mut document);
-    if servers.contains_key(name) && present == Present::Keep {
-        return Err(ChangeFault::Taken { file: file.to_owned(), name: name.to_owned() });
-    }
-    servers.insert(name.to_owned(), entry);
-    write(file, &document)
+    change(file, |servers| {
+        if servers.contains_key(name) && present == Present::Keep {
+            return Err(ChangeFault::Taken { file: file.to_owned(), name: name.to_owned() });
+        }
+        servers.insert(name.to_owned(), entry);
+        Ok(())
+    })
 }
 
 /// Takes a server out of a file; whether it was there.
 pub fn remove(file: &Path, name: &str) -> Result<bool, ChangeFault> {
-    let mut document = document(file)?;
-    let was_there = section(&mut document).shift_remove(name).is_some();
-    if was_there {
-        write(file, &document)?;
+    let unusable = |source| ChangeFault::Unusable { file: file.to_owned(), source };
+    match file.try_exists().map_err(unusable)? {
+        true => change(file, |servers| Ok(servers.shift_remove(name).is_some())),
+        false => Ok(false),
     }
-    Ok(was_there)
 }
 
 impl ChangeFault {
@@ -208,20 +208,60 @@ fn told(fault: &ChangeFault) -> String {
     }
 }
 
+/// Changes the servers of a file, while nobody else does. A file that is a link is changed where it points to.
+fn change<T>(file: &Path, work: impl FnOnce(&mut Object) -> Result<T, ChangeFault>) -> Result<T, ChangeFault> {
+    let unusable = |source| ChangeFault::Unusable { file: file.to_owned(), source };
+    // What is not there yet is made where it was named.
+    let target = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make_folder(folder).map_err(unusable)?;
+    // Held until the new file has its name.
+    let _turn = turn(folder).map_err(unusable)?;
+    let mut document = document(file)?;
+    let servers = section(&mut document);
+    let before = servers.clone();
+    let done = work(servers)?;
+    if *servers != before {
+        replace(&target, &document).map_err(unusable)?;
+    }
+    Ok(done)
+}
+
 #[expect(clippy::disallowed_methods, reason = "looking for servers is reading these files")]
 fn read_text(file: &Path) -> io::Result<String> {
     fs::read_to_string(file)
 }
 
-/// Replaces the file as a whole. One that is new is for its owner only: entries may hold secrets.
-#[expect(clippy::disallowed_methods, reason = "this is the place where entries are written")]
-fn write(file: &Path, document: &Object) -> Result<(), ChangeFault> {
-    let unusable = |source| ChangeFault::Unusable { file: file.to_owned(), source };
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder).map_err(unusable)?;
+#[expect(clippy::disallowed_methods, reason = "the agent directory may not be there yet")]
+fn make_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
+}
+
+/// Waits for its turn among those who change files of this folder. The folder itself is locked: a file for that would lie in
+/// projects.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "nothing is read of the folder")]
+fn turn(folder: &Path) -> io::Result<File> {
+    let folder = File::open(folder)?;
+    if let Err(error) = folder.lock() {
+        // Some network disks do not lock folders. A change is possible there, though not two at once.
+        tracing::debug!(%error, "a folder of MCP servers cannot be locked");
     }
-    let draft = file.with_extension(format!("{}.tmp", std::process::id()));
-    let text = format!("{:#}\n", Value::Object(document.clone()));
+    Ok(folder)
+}
+
+#[cfg(not(unix))]
+fn turn(folder: &Path) -> io::Result<File> {
+    let file = fs::OpenOptions::new().create(true).append(true).open(folder.join(".mcp.lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Replaces the file as a whole, or not at all: its text is on the disk before it gets the name. One that is new is for its
+/// owner only, because entries may hold secrets; another keeps its mode.
+#[expect(clippy::disallowed_methods, reason = "this is the place where entries are written")]
+fn replace(target: &Path, document: &Object) -> io::Result<()> {
+    let draft = target.with_extension(format!("{}.tmp", std::process::id()));
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
@@ -229,12 +269,19 @@ fn write(file: &Path, document: &Object) -> Result<(), ChangeFault> {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
     }
-    let written = options.open(&draft).and_then(|mut draft| io::Write::write_all(&mut draft, text.as_bytes()));
-    written.map_err(unusable)?;
-    if let Ok(metadata) = fs::metadata(file) {
-        fs::set_permissions(&draft, metadata.permissions()).map_err(unusable)?;
+    let written = options.open(&draft).and_then(|mut file| {
+        if let Ok(known) = target.metadata() {
+            file.set_permissions(known.permissions())?;
+        }
+        writeln!(file, "{:#}", Value::Object(document.clone()))?;
+        file.sync_all()?;
+        fs::rename(&draft, target)
+    });
+    if written.is_err() {
+        // What was wrong is told; a leftover that cannot be removed either adds nothing to it.
+        let _ = fs::remove_file(&draft);
     }
-    fs::rename(&draft, file).map_err(unusable)
+    written
 }
 
 #[cfg(test)]
@@ -324,5 +371,39 @@ mod tests {
         assert!(remove(&file, "b").expect("written") && !remove(&file, "b").expect("read"));
         let text: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a file")).expect("JSON");
         assert_eq!(text, json!({ "other": 1, "mcpServers": { "a": { "command": "y" } } }));
+    }
+
+    #[test]
+    fn servers_that_are_added_at_once_are_all_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("mcp.json");
+        let names: Vec<String> = (0..16).map(|number| format!("s{number}")).collect();
+        std::thread::scope(|scope| {
+            for name in &names {
+                let file = &file;
+                scope.spawn(move || add(file, name, json!({ "command": "x" }), Present::Keep).expect("written"));
+            }
+        });
+        let servers = read(&file).expect("servers");
+        assert!(names.iter().all(|name| servers.contains_key(name)), "{servers:?}");
+        let left: Vec<_> =
+            fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("it").path()).collect();
+        assert_eq!(left, [file]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn file_that_is_a_link_stays_one_and_keeps_its_mode() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().expect("a folder");
+        let (real, link) = (folder.path().join("dotfiles/mcp.json"), folder.path().join("mcp.json"));
+        fs::create_dir(folder.path().join("dotfiles")).expect("a folder");
+        fs::write(&real, "{}").expect("a file");
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).expect("a mode");
+        symlink(&real, &link).expect("a link");
+        add(&link, "a", json!({ "command": "x" }), Present::Keep).expect("written");
+        assert!(link.is_symlink());
+        assert_eq!(read(&real).expect("servers").keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(real.metadata().expect("a file").permissions().mode() & 0o777, 0o640);
     }
 }
