@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::{entry::Server, reading::ToolFace};
 
 const VERSION: u64 = 1;
+/// Tools that are recorded of one server. None is forgotten for another: who could crowd a tool out of the record could
+/// describe it anew.
+pub(super) const MOST: usize = 1024;
 
 /// Where descriptions are recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub struct Judged {
     /// As they were seen before, or seen for the first time.
     pub known: Vec<ToolFace>,
     pub changed: Vec<Changed>,
+    /// How many have no room in the record, and so cannot be known again.
+    pub unrecorded: usize,
 }
 
 /// A tool that is not described as it was.
@@ -91,6 +96,7 @@ impl Pins {
                         judged.changed.push(Changed { tool, before });
                     }
                     Some(_) => judged.known.push(tool),
+                    None if page.tools.len() >= MOST => judged.unrecorded += 1,
                     None => {
                         page.tools.insert(tool.name.clone(), pin);
                         judged.known.push(tool);

@@ -185,6 +185,24 @@ async fn changed_description_is_held_back_until_a_person_agrees() {
     assert_eq!(agreed.call("echo", json!({ "text": "yes" })).await, "yes");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn record_of_a_server_has_an_end() {
+    let agent = tempfile::tempdir().expect("a folder");
+    let plan = || Plan { agent: Some(agent.path().to_owned()), ..Plan::pipes("inventive") };
+    let mut offered = Vec::new();
+    for _ in 0..5 {
+        let house = start(plan()).await.expect("it starts");
+        // All but the one that reads resources.
+        offered.push((house.tools().len() - 1, house.guest.faults().len()));
+    }
+    assert_eq!(offered, [(250, 0), (250, 0), (250, 0), (250, 0), (24, 1)]);
+    let record = std::fs::read_to_string(agent.path().join("mcp-pins.json")).expect("a record");
+    assert_eq!(record.matches("\"digest\"").count(), 1024);
+    let house = start(plan()).await.expect("it starts");
+    assert_eq!(house.tools(), ["resources"]);
+    house.until("it is told", |house| told(house).contains("`pi mcp remove srv` and adding it again")).await;
+}
+
 /// A person says yes to the question that lies before them.
 fn agree(house: &House) {
     let question = house.diary.lock().expect("no panic").open.remove(0);

@@ -140,6 +140,8 @@ class Speaker:
     def list_tools(self, message):
         if MODE == "circle":
             self.answer(message, {"tools": [tool("echo", "x", ECHO)], "nextCursor": "again"})
+        elif MODE == "inventive":
+            self.answer(message, {"tools": [tool("t%d-%d" % (time.time_ns(), number), "x") for number in range(250)]})
         elif MODE == "many":
             page = int(message["params"].get("cursor", "0"))
             listed = [tool("t%d" % (page * 100 + number), "x") for number in range(100)]

@@ -22,7 +22,7 @@ use crate::mcp::{
     limits::Limits,
     link::{Link, LinkFault, Request},
     naming,
-    pins::{Changed, Judged},
+    pins::{self, Changed, Judged},
     reading::{self, Faults, Page, PromptFace, ToolFace},
 };
 
@@ -72,7 +72,7 @@ impl Shared {
         let (tools, prompts, has_resources, mut faults) = timeout(limits.listing, lists).await.map_err(late)??;
         let tools = unique(tools, &mut faults).into_iter().filter(|tool| self.server.wants(&tool.name)).collect();
         let mut faults = faults.into_told();
-        let Judged { known, changed } = self.judge(tools, &mut faults).await;
+        let Judged { known, changed, unrecorded: _ } = self.judge(tools, &mut faults).await;
         self.note(&faults);
         self.publish(Offers { tools: known, prompts, has_resources, changed, faults });
         self.has_changed.notify_one();
@@ -90,20 +90,30 @@ impl Shared {
         self.desk.events().note(note, &Occasion::Loading);
     }
 
-    /// Which tools are as they were. A record that cannot be read holds all of them back.
+    /// Which tools are as they were. A record that cannot be read holds all of them back, and one that is full those that are
+    /// new.
     async fn judge(&self, tools: Vec<ToolFace>, faults: &mut Vec<String>) -> Judged {
-        let Some(pins) = self.pins.clone() else { return Judged { known: tools, changed: Vec::new() } };
+        let Some(pins) = self.pins.clone() else { return Judged { known: tools, ..Judged::default() } };
         let server = self.server.clone();
         let judged = tokio::task::spawn_blocking(move || pins.judge(&server, tools)).await;
-        let problem = match judged {
-            Ok(Ok(judged)) => return judged,
-            Ok(Err(fault)) => format!("{fault}; {}", fault.hint()),
-            Err(broken) => broken.to_string(),
+        let none = |problem: String| (Judged::default(), format!("none of its tools is offered: {problem}"));
+        let (judged, told) = match judged {
+            Ok(Ok(judged)) if judged.unrecorded == 0 => return judged,
+            Ok(Ok(judged)) => {
+                let most = pins::MOST;
+                let why = format!("it has named {most} by now, and no more are recorded");
+                let hint = format!("`pi mcp remove {}` and adding it again begins anew", self.server.name);
+                (judged, format!("tools with new names are not offered: {why}; {hint}"))
+            }
+            Ok(Err(fault)) => none(format!("{fault}; {}", fault.hint())),
+            Err(broken) => none(broken.to_string()),
         };
-        let told = format!("none of its tools is offered: {problem}");
-        self.tell(format!("MCP server {}: {told}", self.server.name), NoticeLevel::Error);
+        // It stays so in the next survey, and a server may ask for one every second.
+        if !self.offers().faults.contains(&told) {
+            self.tell(format!("MCP server {}: {told}", self.server.name), NoticeLevel::Error);
+        }
         faults.push(told);
-        Judged::default()
+        judged
     }
 }
 
