@@ -361,6 +361,24 @@ fn files_that_are_not_ours_stay_as_they_are() {
     assert_eq!(std::fs::read(&path).unwrap()[..2], *b"no");
 }
 
+#[tokio::test]
+async fn a_journal_that_is_not_ours_to_use_is_not_called_damaged() {
+    let bench = Bench::new();
+    // A folder in its place: whoever may do everything may not open that either.
+    std::fs::create_dir(bench.path()).unwrap();
+    let error = open(&bench.path(), options()).map(|_| ()).unwrap_err();
+    assert!(matches!(error, JournalError::Forbidden(_)), "{error:?}");
+    std::fs::remove_dir(bench.path()).unwrap();
+
+    let (mut keeper, ..) = bench.open();
+    let other = rusqlite::Connection::open(bench.path()).unwrap();
+    other.execute_batch("begin immediate").unwrap();
+    let error = keeper.append(numbered([accepted(1, header("one"))])).await.unwrap_err();
+    assert!(matches!(error, JournalError::Busy(_)), "{error:?}");
+    other.execute_batch("rollback").unwrap();
+    keeper.append(numbered([accepted(1, header("one"))])).await.unwrap();
+}
+
 #[test]
 fn a_journal_of_a_later_release_is_refused() {
     let bench = Bench::new();

@@ -96,6 +96,13 @@ impl ServeFailure {
                 "make room on the disk of the server's folder and start it again; the journal is left as it is"
                     .to_owned()
             }
+            Self::Start(StartError::Journal(
+                error @ (JournalError::Open { .. }
+                | JournalError::Forbidden(_)
+                | JournalError::Busy(_)
+                | JournalError::Disk(_)
+                | JournalError::Database(_)),
+            )) => error.hint().to_owned(),
             Self::Start(StartError::Journal(_)) => {
                 "the file is left as it is; move it away to begin anew, sessions are kept in files of their own"
                     .to_owned()

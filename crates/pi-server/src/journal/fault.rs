@@ -2,6 +2,8 @@
 
 use std::{error::Error, io, path::PathBuf};
 
+use rusqlite::ErrorCode;
+
 use super::lock::Holder;
 
 /// Why a journal cannot be opened or used.
@@ -32,6 +34,14 @@ pub enum JournalError {
     /// A file that is no database.
     #[error("{} is no journal: it is not even a database", .path.display())]
     NoDatabase { path: PathBuf },
+    /// A file or a folder that is not ours to write, or a disk that is mounted to be read only.
+    #[error("the journal may not be opened or written")]
+    Forbidden(#[source] Box<dyn Error + Send + Sync>),
+    /// Another program held it for longer than we waited.
+    #[error("another program holds the journal")]
+    Busy(#[source] Box<dyn Error + Send + Sync>),
+    #[error("the journal's disk fails")]
+    Disk(#[source] Box<dyn Error + Send + Sync>),
     #[error("the journal cannot be read or written")]
     Database(#[source] Box<dyn Error + Send + Sync>),
     #[error("the journal's thread has ended")]
@@ -57,8 +67,17 @@ impl JournalError {
             }
             Self::Newer { .. } => "use the newer version of pi, or another file with --journal",
             Self::Full(_) => "make room on the disk; commands that change something are refused until then",
-            Self::Damaged { .. } | Self::Database(_) => DAMAGED,
+            Self::Damaged { .. } => DAMAGED,
             Self::Gone => GONE,
+            Self::Forbidden(_) => {
+                "see that its folder is there, that both are yours to write and that the disk is not mounted read-only, or choose \
+                 another file with --journal; leave this one where it is, it is whole"
+            }
+            Self::Busy(_) => {
+                "end what else has the file open, like sqlite3 or a backup, and try again; leave the file where it is, it is whole"
+            }
+            Self::Disk(_) => "see what the system's log says of the disk; leave the file where it is",
+            Self::Database(_) => "`pi journal verify` says whether the file is whole; if it is, please report this",
             Self::Ended => "start the server again; the log says why the thread ended",
         }
     }
@@ -71,10 +90,13 @@ impl From<rusqlite::Error> for JournalError {
             return Self::Full(error.into());
         }
         match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DiskFull) => Self::Full(error.into()),
-            Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
-                Self::Damaged { said: error.to_string() }
+            Some(ErrorCode::DiskFull) => Self::Full(error.into()),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { said: error.to_string() },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                Self::Forbidden(error.into())
             }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(error.into()),
+            Some(ErrorCode::SystemIoFailure) => Self::Disk(error.into()),
             Some(_) | None => Self::Database(error.into()),
         }
     }
@@ -89,4 +111,35 @@ pub(super) enum Malformed {
     Number,
     #[error(transparent)]
     Json(#[from] serde_json::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn only_a_file_that_is_damaged_is_to_be_moved_away() {
+        for (code, expected) in [
+            (ffi::SQLITE_CORRUPT, "the journal is damaged"),
+            (ffi::SQLITE_NOTADB, "the journal is damaged"),
+            (ffi::SQLITE_READONLY, "the journal may not be opened or written"),
+            (ffi::SQLITE_READONLY_DIRECTORY, "the journal may not be opened or written"),
+            (ffi::SQLITE_PERM, "the journal may not be opened or written"),
+            (ffi::SQLITE_CANTOPEN, "the journal may not be opened or written"),
+            (ffi::SQLITE_BUSY, "another program holds the journal"),
+            (ffi::SQLITE_LOCKED, "another program holds the journal"),
+            (ffi::SQLITE_IOERR_FSYNC, "the journal's disk fails"),
+            (ffi::SQLITE_IOERR_SHMSIZE, "the journal's disk is full"),
+            (ffi::SQLITE_FULL, "the journal's disk is full"),
+            (ffi::SQLITE_ERROR, "the journal cannot be read or written"),
+        ] {
+            let error = JournalError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+            assert!(error.to_string().starts_with(expected), "{code}: {error}");
+            let is_damaged = matches!(error, JournalError::Damaged { .. });
+            assert_eq!(error.hint() == DAMAGED, is_damaged, "{code}: {}", error.hint());
+            assert_eq!(error.hint().contains("away"), is_damaged, "{code}: {}", error.hint());
+        }
+    }
 }
