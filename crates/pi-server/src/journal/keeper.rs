@@ -382,7 +382,7 @@ impl Desk {
                 let forgotten = self.sound().and_then(|()| self.store.forget(&tickets));
                 answer(reply, self.noticed(forgotten));
             }
-            Order::Noted(change) => self.moved.push(change),
+            Order::Noted(change) => note(&mut self.moved, change),
             // The record of the command that did it comes later, and with it the disk. What was noted before comes first.
             Order::Berth(change, reply) => {
                 self.moved.push(change);
@@ -465,6 +465,15 @@ impl Desk {
     }
 }
 
+/// Adds what became of a session to what is not written yet. A change takes the place of an earlier one of the same session,
+/// of which nothing would be left: while the disk is full there is one for each session, and not for each command.
+fn note(moved: &mut Vec<Move>, change: Move) {
+    if let Move::Change(new) = &change {
+        moved.retain(|old| !matches!(old, Move::Change(old) if old.session == new.session));
+    }
+    moved.push(change);
+}
+
 /// When a record was made.
 fn time(record: &Record<Answer>) -> Option<Time> {
     match record {
@@ -477,5 +486,29 @@ fn time(record: &Record<Answer>) -> Option<Time> {
 fn answer(reply: Reply, result: Result<(), JournalError>) {
     if let Err(Err(error)) = reply.send(result) {
         tracing::warn!(%error, "a record was not written, and nobody waits for it");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_change_of_each_session_waits_for_the_disk() {
+        let berth = |session: &str, created: &str| Berth {
+            session: session.into(),
+            file: None,
+            cwd: "/".to_owned(),
+            created: created.to_owned(),
+            mark: Default::default(),
+            auto: Default::default(),
+        };
+        let (keep, drop) = (Move::Keep(berth("a", "0")), Move::Drop("b".into()));
+        let mut moved = vec![keep.clone(), drop.clone()];
+        for time in ["1", "2", "3"] {
+            note(&mut moved, Move::Change(berth("a", time)));
+            note(&mut moved, Move::Change(berth("b", time)));
+        }
+        assert_eq!(moved, [keep, drop, Move::Change(berth("a", "3")), Move::Change(berth("b", "3"))]);
     }
 }
