@@ -163,7 +163,7 @@ class Speaker:
                 time.sleep(0.3)
             self.text(message, "done")
         elif name == "hang":
-            pass
+            self.notify("notifications/message", {"level": "info", "data": "hanging now"})
         elif name == "crash":
             print("out of cheese", file=sys.stderr, flush=True)
             os._exit(7)

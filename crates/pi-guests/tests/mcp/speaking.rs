@@ -71,7 +71,7 @@ async fn progress_is_news_and_cancelling_reaches_the_server() {
     assert_eq!((answer.as_str(), news), ("done", vec!["step (1 of 2)".to_owned(), "step (2 of 2)".to_owned()]));
     let cancel = CancellationToken::new();
     let (hung, ()) = tokio::join!(house.call_with("hang", json!({}), &cancel), async {
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        house.until("the server has the call", |house| house.ledger().contains("hanging now")).await;
         cancel.cancel();
     });
     assert_eq!(hung.0, "! cancelled");
