@@ -81,9 +81,9 @@ fn examine(path: &Path) -> Result<Verdict, JournalError> {
         counted => counted,
     };
     Ok(Verdict {
-        commands: counted("select count(*) from command")?,
-        unfinished: counted("select count(*) from command where finished_sequence is null and alias_of is null")?,
-        sessions: counted("select count(*) from version")?,
+        commands: counted(include_str!("sql/count_commands.sql"))?,
+        unfinished: counted(include_str!("sql/count_unfinished.sql"))?,
+        sessions: counted(include_str!("sql/count_versions.sql"))?,
         findings,
     })
 }

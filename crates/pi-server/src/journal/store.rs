@@ -230,7 +230,7 @@ impl Store {
 
     /// Gives free pages back to the disk.
     pub(super) fn compact(&mut self) -> Result<(), JournalError> {
-        self.connection.execute_batch("vacuum; pragma wal_checkpoint(truncate);")?;
+        self.connection.execute_batch(include_str!("sql/compact.sql"))?;
         Ok(())
     }
 }

@@ -1,0 +1,2 @@
+vacuum;
+pragma wal_checkpoint(truncate);
