@@ -42,10 +42,10 @@ use pi_policy::{Action, Extension, PathFault, Places, Root, Subject, Target};
 use pi_tools::Workspace;
 use pi_transcript::{ToolCallId, ToolOutput};
 
-pub(crate) use self::feed::Sluice;
+pub(crate) use self::feed::{Pieces, Sluice};
 pub(crate) use self::figures::Counters;
 pub use self::{
-    feed::{Feed, Results},
+    feed::{Feed, Intake, Results},
     figures::Figures,
     held::{Held, Pipes},
     load::Weighed,
@@ -245,11 +245,22 @@ impl Desk {
     /// The same for a process or a request whose output is wanted while it comes. The reader's pace is the sender's: what
     /// is not taken is not produced. Dropping the feed stops the work.
     pub fn open(&self, call: Call, terms: Terms) -> Feed {
-        let checked = self.weigh(call).0.map(|(call, load)| {
+        let weighed = self.weigh_natively(call, &terms);
+        Feed::start(self.clone(), weighed, terms)
+    }
+
+    /// The same for a process that is written to while it runs. What is written is a part of this one call: it is counted, and
+    /// neither decided nor recorded again.
+    pub fn open_to_write(&self, call: Call, terms: Terms) -> (Feed, Intake) {
+        let weighed = self.weigh_natively(call, &terms);
+        Feed::start_to_write(self.clone(), weighed, terms)
+    }
+
+    fn weigh_natively(&self, call: Call, terms: &Terms) -> Result<(CheckedCall, Load), Box<TooMuch>> {
+        self.weigh(call).0.map(|(call, load)| {
             let timeout = terms.timeout.map(crate::ledger::millis);
             (CheckedCall::native(self.next_id(), call, timeout), load)
-        });
-        Feed::start(self.clone(), checked, terms)
+        })
     }
 
     /// The same in the JSON form of the protocol: as many results as there are pieces, for a call that wants a stream, and

@@ -132,13 +132,16 @@ export function start(native) {
     },
     open(method, params, options) {
       const feed = ++lastId;
-      native.open(feed, method, params, options?.timeoutMs ?? -1);
+      native.open(feed, method, params, options?.timeoutMs ?? -1, options?.isWritten === true);
       const cancel = () => native.closeFeed(feed);
       const waiting = options?.cancel === undefined ? undefined : weakGet(tokens, options.cancel);
       if (waiting) setAdd(waiting, cancel);
       return freeze({
         next: () => then(send((id) => native.nextOf(id, feed)), (item) => (item === undefined || item === null ? { done: true, value: undefined } : { done: false, value: item })),
         cancel,
+        // To a process that was opened to be written to: one piece after the other, until the end.
+        write: (bytes) => send((id) => native.writeTo(id, feed, bytes)),
+        end: () => native.endInput(feed),
       });
     },
     cancelToken() {

@@ -103,12 +103,13 @@ function exec(params) {
   return { stdout: data(result.stdout), stderr: data(result.stderr), exit, truncated: result.error?.code === "ENOBUFS" };
 }
 
-function open(method, params) {
+function open(method, params, options) {
   checkSpelling(params);
   const queue = [];
   const waiting = [];
   const push = (item) => (waiting.length > 0 ? waiting.shift()(item) : queue.push(item));
   let stop = () => {};
+  let input;
   const end = (value) => {
     push(() => ({ done: false, value }));
     push(() => ({ done: true, value: undefined }));
@@ -122,7 +123,9 @@ function open(method, params) {
     for (const channel of ["stdout", "stderr"]) child[channel].on("data", (chunk) => push(() => ({ done: false, value: { item: "piece", channel, data: data(chunk) } })));
     child.on("close", (code, signal) => end({ item: "end", exit: { ...(code !== null && { code }), killed: killed || signal === "SIGTERM" }, truncated: false }));
     if (params.stdin !== undefined) child.stdin.write(params.stdin);
-    child.stdin.end();
+    child.stdin.on("error", () => {});
+    if (options?.isWritten) input = child.stdin;
+    else child.stdin.end();
   } else {
     const controller = new AbortController();
     stop = () => controller.abort();
@@ -136,6 +139,8 @@ function open(method, params) {
   return {
     next: async () => (queue.length > 0 ? queue.shift() : await new Promise((resolve) => waiting.push(resolve)))(),
     cancel: () => stop(),
+    write: (bytes) => new Promise((resolve, reject) => input.write(bytes, (fault) => (fault ? reject(new HostFault("io", fault.message)) : resolve()))),
+    end: () => input.end(),
   };
 }
 

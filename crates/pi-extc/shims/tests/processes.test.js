@@ -59,6 +59,30 @@ story("exec and execFile call back", async ({ exec, execFile }, promisify_) => {
   const file = await promisify_(execFile)("echo", ["q"]);
   return [await later(exec, "echo a; echo b >&2"), await later(exec, "exit 5"), await later(execFile, "echo", ["x y"]), await later(exec, "yes | head -c 5000", { maxBuffer: 100 }).then(([fault, out]) => [fault.code, out.length]), stdout, file.stdout, await promisify_(exec)("exit 2").catch((fault) => fault.code)];
 });
+story("input is written while the process runs", async ({ spawn }) => {
+  const child = spawn("sh", ["-c", "while read line; do echo got $line; done; echo over"]);
+  let said = "";
+  let wake;
+  child.stdout.on("data", (chunk) => { said += chunk; wake?.(); });
+  const until = async (words) => { while (!said.includes(words)) await new Promise((resolve) => { wake = resolve; }); };
+  const closed = new Promise((resolve) => child.on("close", (...end) => resolve(end)));
+  const written = [];
+  for (const word of ["one", "two"]) {
+    child.stdin.write(`${word}\n`, () => written.push(word));
+    await until(`got ${word}`);
+  }
+  child.stdin.end("three\n");
+  return [await closed, said, written];
+});
+story("input that nobody reads does no harm", async ({ spawn }) => {
+  const child = spawn("sh", ["-c", "exec <&-; echo deaf; exec sleep 30"]);
+  await new Promise((resolve) => child.stdout.once("data", resolve));
+  const fault = new Promise((resolve) => child.stdin.on("error", resolve));
+  child.stdin.write("a");
+  const { code, syscall } = await fault;
+  child.kill();
+  return [code, syscall, await new Promise((resolve) => child.on("close", (...end) => resolve(end)))];
+});
 test("process.kill reaches own processes by their numbers, and no others", async () => {
   const child = ours.spawn("sleep", ["20"], { stdio: "ignore" });
   const over = new Promise((resolve) => child.on("exit", (code, signal) => resolve(signal)));

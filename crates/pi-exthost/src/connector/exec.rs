@@ -4,6 +4,7 @@ use std::{path::PathBuf, process::ExitStatus, time::Duration};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    process::ChildStdin,
     time::{Instant, sleep_until},
 };
 
@@ -23,7 +24,7 @@ use pi_tools::{
 };
 
 use super::{cancelled, failed};
-use crate::desk::{Desk, Sluice, Terms};
+use crate::desk::{Desk, Pieces, Sluice, Terms};
 
 /// How much is read at once.
 const PIECE: usize = 64 << 10;
@@ -84,7 +85,7 @@ pub(super) async fn run(
         total: 0,
         most_total: limits.stream_bytes,
     };
-    let exit = drive(desk, command, action, terms, &mut kept).await?;
+    let exit = drive(desk, command, action, terms, &mut kept, None).await?;
     let Kept { stdout, stderr, truncated, .. } = kept;
     Ok(CommandOutput { stdout: Data(stdout), stderr: Data(stderr), exit, truncated })
 }
@@ -99,8 +100,9 @@ pub(super) async fn stream(
     let limits = desk.inner.house.fittings.limits;
     let most = command.max_output_bytes.unwrap_or(limits.stream_bytes).min(limits.stream_bytes);
     let most_total = limits.stream_bytes;
+    let pieces = sluice.take_pieces();
     let mut passed = Passed { sluice, stdout: 0, stderr: 0, truncated: false, most, total: 0, most_total };
-    let exit = drive(desk, command, action, terms, &mut passed).await?;
+    let exit = drive(desk, command, action, terms, &mut passed, pieces).await?;
     let Passed { sluice, truncated, .. } = passed;
     // Who does not listen any more has what it wanted.
     let _ = sluice.send(StreamItem::End(StreamEnd { exit: Some(exit), truncated })).await;
@@ -152,18 +154,14 @@ async fn drive(
     action: Action,
     terms: &Terms,
     outlet: &mut impl Outlet,
+    pieces: Option<Pieces>,
 ) -> Result<Exit, HostError> {
     let deadline = command.timeout_ms.map(|timeout| Instant::now() + Duration::from_millis(timeout));
-    let begun = terms.cancel.run_until_cancelled(begin(desk, &command, action, terms)).await;
+    let input = if command.stdin.is_some() || pieces.is_some() { Input::Piped } else { Input::Nothing };
+    let begun = terms.cancel.run_until_cancelled(begin(desk, &command, action, terms, input)).await;
     let mut process = begun.ok_or_else(cancelled)??;
     let (mut out, mut err) = (process.stdout.take(), process.stderr.take());
-    let input = command.stdin.map(|data| data.0).zip(process.stdin.take());
-    let feeding = async {
-        if let Some((bytes, mut pipe)) = input {
-            // A process need not read what it is given.
-            let _ = pipe.write_all(&bytes).await;
-        }
-    };
+    let feeding = feed(process.stdin.take(), command.stdin.map(|data| data.0), pieces);
     tokio::pin!(feeding);
     let stop = async {
         tokio::select! {
@@ -215,10 +213,16 @@ async fn drive(
             Channel::Stdout | Channel::Body => out_bytes[..count].to_vec(),
             Channel::Stderr => err_bytes[..count].to_vec(),
         };
-        let taken = tokio::select! {
-            taken = outlet.take(channel, bytes) => taken,
-            // A reader that does not read does not keep a process alive beyond its time.
-            () = &mut stop, if !killed => Taken::Enough,
+        let taking = outlet.take(channel, bytes);
+        tokio::pin!(taking);
+        let taken = loop {
+            tokio::select! {
+                taken = &mut taking => break taken,
+                // A reader that does not read does not keep a process alive beyond its time.
+                () = &mut stop, if !killed => break Taken::Enough,
+                // Nor from what it is written.
+                () = &mut feeding, if !is_fed => is_fed = true,
+            }
         };
         if matches!(taken, Taken::Enough) && !killed {
             killed = true;
@@ -228,9 +232,31 @@ async fn drive(
     Ok(Exit { code: ended.and_then(|status| status.code()), killed })
 }
 
-async fn begin(desk: &Desk, command: &Command, action: Action, terms: &Terms) -> Result<ApartProcess, HostError> {
+/// Hands a process its input: what was there before it started, then what comes. Ends with the input, or when the process
+/// reads no more, which it need not.
+async fn feed(pipe: Option<ChildStdin>, early: Option<Vec<u8>>, pieces: Option<Pieces>) {
+    let Some(mut pipe) = pipe else { return };
+    if let Some(early) = early
+        && pipe.write_all(&early).await.is_err()
+    {
+        return;
+    }
+    let Some(mut pieces) = pieces else { return };
+    while let Some(piece) = pieces.recv().await {
+        if pipe.write_all(&piece).await.is_err() || pipe.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn begin(
+    desk: &Desk,
+    command: &Command,
+    action: Action,
+    terms: &Terms,
+    input: Input,
+) -> Result<ApartProcess, HostError> {
     let environment = desk.inner.workspace.settings().environment.clone();
-    let input = if command.stdin.is_some() { Input::Piped } else { Input::Nothing };
     launch(desk, command, action, terms, environment, input).await
 }
 

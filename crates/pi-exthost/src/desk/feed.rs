@@ -1,5 +1,7 @@
 //! Output while it comes.
 
+use std::io;
+
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -28,12 +30,23 @@ pub struct Feed {
     _driver: JoinHandle<()>,
 }
 
+/// The end on which somebody writes to the process that a feed comes from. Its input ends when all clones are dropped.
+#[derive(Debug, Clone)]
+pub struct Intake {
+    pieces: mpsc::Sender<Vec<u8>>,
+    desk: Desk,
+}
+
+/// What is written to a process while it runs.
+pub(crate) type Pieces = mpsc::Receiver<Vec<u8>>;
+
 /// The sender's end.
 #[derive(Debug)]
 pub(crate) struct Sluice {
     items: mpsc::Sender<Result<StreamItem, HostError>>,
     desk: Desk,
     traced: Option<(Trace, protocol::Sender)>,
+    pieces: Option<Pieces>,
 }
 
 /// Nobody reads any more.
@@ -41,11 +54,31 @@ pub(crate) struct Dry;
 
 impl Feed {
     pub(super) fn start(desk: Desk, call: Result<(CheckedCall, Load), Box<TooMuch>>, terms: Terms) -> Self {
+        Self::drive(desk, call, terms, None)
+    }
+
+    /// The same where what it comes from is written to as well.
+    pub(super) fn start_to_write(
+        desk: Desk,
+        call: Result<(CheckedCall, Load), Box<TooMuch>>,
+        terms: Terms,
+    ) -> (Self, Intake) {
+        let (pieces, received) = mpsc::channel(CREDITS);
+        let intake = Intake { pieces, desk: desk.clone() };
+        (Self::drive(desk, call, terms, Some(received)), intake)
+    }
+
+    fn drive(
+        desk: Desk,
+        call: Result<(CheckedCall, Load), Box<TooMuch>>,
+        terms: Terms,
+        pieces: Option<Pieces>,
+    ) -> Self {
         let (sender, items) = mpsc::channel(CREDITS);
         let cancel = terms.cancel.child_token();
         let terms = Terms { cancel: cancel.clone(), ..terms };
         let handle = desk.inner.house.handle.clone();
-        let driver = handle.spawn(async move { drive(desk, call, &terms, sender).await });
+        let driver = handle.spawn(async move { drive(desk, call, &terms, sender, pieces).await });
         Self { items, cancel, _driver: driver }
     }
 
@@ -114,6 +147,7 @@ async fn drive(
     call: Result<(CheckedCall, Load), Box<TooMuch>>,
     terms: &Terms,
     items: mpsc::Sender<Result<StreamItem, HostError>>,
+    pieces: Option<Pieces>,
 ) {
     let (checked, load) = match call {
         Ok(call) => call,
@@ -130,7 +164,7 @@ async fn drive(
     desk.inner.counters.sent(load.bytes as u64);
     let trace = desk.inner.house.fittings.trace.clone();
     let traced = trace.map(|trace| (trace, protocol::Sender::new(id.clone())));
-    let mut sluice = Sluice { items, desk: desk.clone(), traced };
+    let mut sluice = Sluice { items, desk: desk.clone(), traced, pieces };
     let work = connector::stream(&desk, checked, terms, &mut sluice);
     let result = desk.run(id, start, terms, own_end, work).await;
     drop(load);
@@ -139,7 +173,25 @@ async fn drive(
     }
 }
 
+impl Intake {
+    /// Waits while much that was written before is not taken. Fails once the process reads no more. Pieces of one caller
+    /// arrive in the order of the calls if each is waited for.
+    pub async fn write(&self, bytes: Vec<u8>) -> Result<(), HostError> {
+        let limit = self.desk.inner.house.fittings.limits.params_bytes;
+        if bytes.len() > limit {
+            return Err(connector::invalid(format!("more than {limit} bytes at once; write smaller pieces")));
+        }
+        self.desk.inner.counters.sent(bytes.len() as u64);
+        self.pieces.send(bytes).await.map_err(|_| connector::failed("input", &io::ErrorKind::BrokenPipe.into()))
+    }
+}
+
 impl Sluice {
+    /// What is written by whoever reads; nothing if nobody does.
+    pub(crate) fn take_pieces(&mut self) -> Option<Pieces> {
+        self.pieces.take()
+    }
+
     /// Waits while the reader is behind.
     pub(crate) async fn send(&mut self, item: StreamItem) -> Result<(), Dry> {
         if let StreamItem::Piece(piece) = &item {

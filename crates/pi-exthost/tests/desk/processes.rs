@@ -141,6 +141,49 @@ async fn process_whose_reader_wants_little_goes_on_to_its_own_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn process_is_written_to_while_it_runs() {
+    let stage = Stage::new(allowed());
+    let script = "while read line; do echo got $line; done; echo over";
+    let (mut feed, intake) = stage.desk.open_to_write(shell(script, true), Terms::background());
+    let mut said = async |words: &str| {
+        let mut text = String::new();
+        while !text.contains(words) {
+            match timeout(AGES, feed.next()).await.expect("in time").expect("an item").expect("no error") {
+                StreamItem::Piece(piece) => text.push_str(&String::from_utf8_lossy(&piece.data.0)),
+                other => panic!("{other:?} before {words}"),
+            }
+        }
+        text
+    };
+    for word in ["one", "two"] {
+        intake.write(format!("{word}\n").into_bytes()).await.expect("it reads");
+        assert_eq!(said("\n").await, format!("got {word}\n"), "it answers before more is written");
+    }
+    drop(intake);
+    assert_eq!(said("over\n").await, "over\n");
+    let end = timeout(AGES, feed.next()).await.expect("in time").expect("an item").expect("no error");
+    let StreamItem::End(end) = end else { panic!("{end:?}") };
+    assert_eq!(end.exit.and_then(|exit| exit.code), Some(0));
+    assert!(timeout(AGES, feed.next()).await.expect("in time").is_none(), "nothing after the end");
+    assert_eq!(stage.ledger().await, "1 calls, 0 unfinished, 0 denied, 0 failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writing_to_a_process_that_is_gone_or_was_denied_is_an_error() {
+    for (plan, ends) in [(allowed(), "ok"), (Plan::default(), "denied")] {
+        let stage = Stage::new(plan);
+        let (mut feed, intake) = stage.desk.open_to_write(shell("exit 0", true), Terms::background());
+        let mut end = "nothing";
+        while let Some(item) = timeout(AGES, feed.next()).await.expect("in time") {
+            end = if item.is_ok() { "ok" } else { "denied" };
+        }
+        assert_eq!(end, ends);
+        let error = intake.write(b"late".to_vec()).await.expect_err("nobody reads");
+        assert_eq!(error.details.expect("the system's word")["errno"], "EPIPE");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cancelled_process_is_killed_with_its_children_and_tells_what_it_said() {
     let stage = Stage::new(allowed());
     let terms = Terms::background();

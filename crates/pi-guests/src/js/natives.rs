@@ -168,22 +168,34 @@ where
 
 fn feeds<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<()> {
     let here = Rc::clone(room);
-    let open = move |ctx: Ctx<'js>, id: u64, method: String, params: Value<'js>, timeout: f64| -> Result<()> {
+    let open = move |ctx: Ctx<'js>,
+                     id: u64,
+                     method: String,
+                     params: Value<'js>,
+                     timeout: f64,
+                     is_written: bool|
+          -> Result<()> {
         let limit = here.limits.calls;
         if here.feeds.borrow().len() >= limit {
             let message = format!("more than {limit} streams at the same time; read some to their end");
             return Err(Exception::throw_range(&ctx, &message));
         }
         let cancel = here.signal();
-        let feed = read_call(&method, params).map(|call| {
+        let opened = read_call(&method, params).map(|call| {
             let _context = here.tokio.enter();
-            here.desk.open(call, here.terms(patience(timeout), cancel.clone()))
+            let terms = here.terms(patience(timeout), cancel.clone());
+            if is_written {
+                let (feed, intake) = here.desk.open_to_write(call, terms);
+                (feed, Some(intake))
+            } else {
+                (here.desk.open(call, terms), None)
+            }
         });
-        let (feed, fault) = match feed {
-            Ok(feed) => (Some(feed), None),
-            Err(fault) => (None, Some(fault)),
+        let slot = match opened {
+            Ok((feed, intake)) => FeedSlot { feed: Some(feed), intake, fault: None, cancel },
+            Err(fault) => FeedSlot { feed: None, intake: None, fault: Some(fault), cancel },
         };
-        here.feeds.borrow_mut().insert(id, FeedSlot { feed, fault, cancel });
+        here.feeds.borrow_mut().insert(id, slot);
         Ok(())
     };
     native.set("open", Function::new(ctx.clone(), open)?)?;
@@ -216,6 +228,25 @@ fn feeds<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
         });
     };
     native.set("nextOf", Function::new(ctx.clone(), next)?)?;
+
+    let here = Rc::clone(room);
+    let write = move |ctx: Ctx<'js>, id: u64, feed: u64, bytes: Value<'js>| -> Result<()> {
+        let bytes = bytes_of(&ctx, &bytes)?;
+        let intake = here.feeds.borrow().get(&feed).and_then(|slot| slot.intake.clone());
+        start(&here, id, move |_, _| async move {
+            let closed = || refused(ErrorCode::InvalidRequest, "nothing is written to it any more");
+            intake.ok_or_else(closed)?.write(bytes).await.map(|()| Returned::Nothing)
+        });
+        Ok(())
+    };
+    native.set("writeTo", Function::new(ctx.clone(), write)?)?;
+    let here = Rc::clone(room);
+    let end = move |feed: u64| {
+        if let Some(slot) = here.feeds.borrow_mut().get_mut(&feed) {
+            slot.intake = None;
+        }
+    };
+    native.set("endInput", Function::new(ctx.clone(), end)?)?;
 
     let here = Rc::clone(room);
     let close = move |feed: u64| {

@@ -65,6 +65,8 @@ pub(super) struct Going {
 /// A stream from the host; it is with whoever reads the next piece, and here otherwise.
 pub(super) struct FeedSlot {
     pub(super) feed: Option<pi_exthost::desk::Feed>,
+    /// Where it is written to, until its input ends.
+    pub(super) intake: Option<pi_exthost::desk::Intake>,
     /// Why it could not be opened; whoever reads first is told.
     pub(super) fault: Option<HostError>,
     pub(super) cancel: CancellationToken,

@@ -6,8 +6,8 @@ use pi_exthost::{Guest, GuestFault};
 use pi_extproto::hook::event::Event;
 use serde_json::{Value, json};
 
-use crate::house::{Heard, Seat, ask, call, desk, program, run, seat, start, text};
-use pi_guests::js::JsGuest;
+use crate::house::{Heard, Seat, ask, call, desk, program, run, seat, start, text, tool};
+use pi_guests::js::{JsGuest, Time};
 
 async fn outcome(source: &str, event: &str, data: Value) -> Value {
     let guest = start(program(source)).await.expect("it loads");
@@ -188,6 +188,28 @@ async fn rejection_that_nobody_hears_is_told_with_its_name() {
     let [first, second] = lines.as_slice() else { panic!("one line for each: {lines:?}") };
     assert!(first.starts_with("extension.uncaught test: ") && first.contains("lost"), "{first}");
     assert_eq!(first, second);
+}
+
+#[tokio::test]
+async fn process_is_spoken_with_while_it_runs() {
+    let body = "const child = spawn('/bin/sh', ['-c', 'while read line; do echo got $line; done']);
+        child.stdin.write('one\\n');
+        const said = [];
+        for await (const chunk of child.stdout) {
+            said.push(String(chunk).trim());
+            if (said.length === 1) child.stdin.write('two\\n');
+            else child.stdin.end();
+        }
+        return said.join();";
+    let source = format!(
+        "import {{ shim }} from 'pi:shims'; const {{ spawn }} = shim('pi:shim/node/child_process');\n{}",
+        tool(body)
+    );
+    let mut program = program(&source);
+    program.time = Time::Real;
+    let guest = start(program).await.expect("it loads");
+    let answer = call(&guest, "t", json!({})).await;
+    assert_eq!(answer.map(|answer| text(&answer)), Ok("got one,got two".to_owned()));
 }
 
 #[tokio::test]

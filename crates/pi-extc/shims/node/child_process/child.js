@@ -1,8 +1,8 @@
 // ChildProcess: a streamed `exec` with Node's streams and events.
 //
-// The host takes standard input as a whole when it starts the process. So the start waits for a moment: input that was
-// written before is waited for until it ends, and who writes nothing gets a process with empty input. Writing later is an
-// error. Signals other than 0 all end the process; its number is our own, known to `process.kill` of this extension only.
+// Input that has ended when the process starts, a moment after it was asked for, is a part of what is asked and recorded; any
+// other is written to the process while it runs. Signals other than 0 all end the process; its number is our own, known to
+// `process.kill` of this extension only.
 import host from "pi:host";
 import { EventEmitter } from "pi:shim/node/events";
 import { Buffer } from "pi:shim/node/buffer/bytes";
@@ -36,40 +36,47 @@ export class ChildProcess extends EventEmitter {
     this.#wanted = { stdout: output, stderr: errors };
     alive.set(this.pid, this);
     options.signal?.addEventListener("abort", () => this.#abort(options), { once: true });
-    setImmediate(() => this.#prepare(shape));
+    setImmediate(() => this.#start(shape));
     if (options.signal?.aborted) setImmediate(() => this.#abort(options));
   }
 
   #inputStream() {
-    this.#input = { parts: [], isEnded: false, isStarted: false, onEnd: undefined };
-    const input = this.#input;
+    const input = { parts: [], isEnded: false, written: undefined };
+    this.#input = input;
     return new Writable({
       write: (chunk, encoding, callback) => {
-        if (input.isStarted) return callback(Object.assign(new Error("write EPIPE (the process was started with what had been written before; write and end stdin right after spawn)"), { code: "EPIPE", errno: -32, syscall: "write" }));
-        input.parts.push(chunk);
+        if (input.written === undefined) input.parts.push(chunk);
+        else return void this.#write(chunk).then(() => callback(), () => callback(this.stdin.destroyed ? undefined : brokenPipe()));
         return callback();
       },
       final: (callback) => {
         input.isEnded = true;
-        input.onEnd?.();
+        input.written?.then(() => this.#feed.end(), () => undefined);
         callback();
       },
     });
   }
 
-  #prepare(shape) {
-    const input = this.#input;
-    if (input && input.parts.length > 0 && !input.isEnded) input.onEnd = () => this.#start(shape);
-    else this.#start(shape);
+  // Pieces go one after the other.
+  #write(chunk) {
+    const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const written = this.#input.written.then(() => this.#feed.write(bytes));
+    this.#input.written = written;
+    written.catch(() => undefined);
+    return written;
   }
 
   async #start(shape) {
     const input = this.#input;
-    if (input) input.isStarted = true;
-    const stdin = input && input.parts.length > 0 ? new Uint8Array(Buffer.concat(input.parts)) : undefined;
+    const early = input && input.parts.length > 0 ? new Uint8Array(Buffer.concat(input.parts)) : undefined;
+    const isWritten = input !== undefined && !input.isEnded;
     let exit = { killed: false };
     try {
-      this.#feed = host.open("exec", paramsOf(shape, { stdin, isStream: true }));
+      this.#feed = host.open("exec", paramsOf(shape, { stdin: isWritten ? undefined : early, isStream: true }), { isWritten });
+      if (isWritten) {
+        input.written = Promise.resolve();
+        if (early) this.#write(early);
+      }
       if (this.killed) this.#feed.cancel();
       let isAnnounced = false;
       const announce = () => { if (!isAnnounced) { isAnnounced = true; this.emit("spawn"); } };
@@ -146,6 +153,7 @@ export class ChildProcess extends EventEmitter {
   [Symbol.dispose ?? Symbol.for("Symbol.dispose")]() { this.kill(); }
 }
 
+const brokenPipe = () => Object.assign(new Error("write EPIPE"), { code: "EPIPE", errno: -32, syscall: "write" });
 const noChannel = () => Object.assign(new Error("processes of an extension have no message channel; use stdin and stdout"), { code: "ERR_IPC_CHANNEL_CLOSED" });
 
 function nameOf(signal) {
