@@ -83,6 +83,11 @@ pub(crate) async fn stream(
     match checked.into_call() {
         Call::Exec(command) => exec::stream(desk, command, action, terms, sluice).await,
         Call::Http(request) => http::stream(desk, request, action, terms, sluice).await,
+        Call::Session(_) if terms.occasion == Occasion::Loading => Err(not_yet()),
+        Call::Session(call) => {
+            desk.authorize(action, terms).await?;
+            session::stream(desk, call, sluice).await
+        }
         other => Err(invalid(format!("the output of {} does not come in pieces", other.method()))),
     }
 }

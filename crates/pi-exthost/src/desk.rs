@@ -42,7 +42,7 @@ use pi_policy::{Action, Extension, PathFault, Places, Root, Subject, Target};
 use pi_tools::Workspace;
 use pi_transcript::{ToolCallId, ToolOutput};
 
-pub(crate) use self::feed::{Pieces, Sluice};
+pub(crate) use self::feed::{Dry, Pieces, Sluice};
 pub(crate) use self::figures::Counters;
 pub use self::{
     feed::{Feed, Intake, Results},

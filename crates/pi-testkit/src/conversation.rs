@@ -15,9 +15,10 @@ use pi_exthost::{
     port::{Control, Mode, Refusal, Reply, Request, Selection, SessionState, Settled},
 };
 use pi_transcript::{
-    Entry, EntryId, Header, Message, SessionId, ThinkingLevel,
+    AssistantMessageEvent, Block, Entry, EntryId, Header, Message, SessionId, ThinkingLevel,
     entry::{Base, CustomEntry},
     event::CompactionResult,
+    message::AssistantMessage,
 };
 
 /// A session that remembers.
@@ -90,6 +91,10 @@ impl State {
             Request::Complete(completion, reply) => {
                 let refusal = Refusal::Failed { message: "nothing was said".to_owned() };
                 let echo = completion.messages.last().cloned().ok_or(refusal).and_then(echo);
+                if let (Some(steps), Ok(echo)) = (&completion.steps, &echo) {
+                    // There is room for one, or nobody listens.
+                    drop(steps.try_send(step(echo)));
+                }
                 drop(reply.send(echo));
             }
             Request::Ask(_, reply) => give(reply, self.answers.pop_front().unwrap_or(Settled::Cancelled)),
@@ -141,7 +146,7 @@ fn give<T>(reply: Reply<T>, answer: T) {
 }
 
 /// A model that repeats what it was told.
-fn echo(message: Message) -> Result<Box<pi_transcript::message::AssistantMessage>, Refusal> {
+fn echo(message: Message) -> Result<Box<AssistantMessage>, Refusal> {
     let text = match message {
         Message::User(user) => user.content.text(),
         other => format!("a message of role {}", other.role()),
@@ -151,6 +156,13 @@ fn echo(message: Message) -> Result<Box<pi_transcript::message::AssistantMessage
         "usage": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
             "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 } } });
     serde_json::from_value(message).map_err(|error| Refusal::Failed { message: error.to_string() })
+}
+
+/// How it says so.
+fn step(answer: &AssistantMessage) -> AssistantMessageEvent {
+    let words =
+        answer.content.first().and_then(|block| if let Block::Text(text) = block { Some(&text.text) } else { None });
+    AssistantMessageEvent::TextDelta { content_index: 0, delta: words.cloned().unwrap_or_default(), partial: None }
 }
 
 fn compacted() -> CompactionResult {

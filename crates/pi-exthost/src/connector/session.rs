@@ -1,12 +1,17 @@
 //! `session`: what an extension asks of its conversation.
 
 use serde_json::Value;
+use tokio::sync::mpsc;
 
 use pi_extproto::{
-    connector::session::{
-        Acceptance, AppendedEntry, ChosenLevel, CommandInfo, CommandSource, Commands, Compaction, Completion,
-        ContextUsage, Entries, EntryLabel, EntrySelection, ForkPoint, FoundEntry, ModelInfo, ModelName, Models,
-        SessionCall, SessionHeader, SessionMode, SessionState, SystemPrompt, ToolInfo, Tools,
+    connector::{
+        data::Data,
+        session::{
+            Acceptance, AppendedEntry, ChosenLevel, CommandInfo, CommandSource, Commands, Compaction, Completion,
+            ContextUsage, Entries, EntryLabel, EntrySelection, ForkPoint, FoundEntry, ModelInfo, ModelName, Models,
+            SessionCall, SessionHeader, SessionMode, SessionState, SystemPrompt, ToolInfo, Tools,
+        },
+        stream::{Channel, Piece, StreamEnd, StreamItem},
     },
     hook::DraftMessage,
     host::{ErrorCode, HostError},
@@ -15,9 +20,12 @@ use pi_transcript::{EntryId, Message, message::ToolDefinition};
 
 use super::{invalid, refused};
 use crate::{
-    desk::{Desk, Output, Terms},
+    desk::{Desk, Dry, Output, Sluice, Terms},
     port::{self, Control, Conversation, Expansion, ForkPosition, Mode, Navigation, Selection},
 };
+
+/// Steps of an answer that may wait; the model waits when there are more.
+const STEPS: usize = 64;
 
 pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Result<Output, HostError> {
     let conversation = &desk.inner.conversation;
@@ -70,17 +78,8 @@ pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Re
         SessionCall::SetThinkingLevel { level } => {
             ChosenLevel { level: conversation.set_thinking_level(level).await.map_err(refuse)? }.into()
         }
-        SessionCall::Complete { model, system_prompt, messages, tools, max_tokens, thinking_level } => {
-            let completion = port::Completion {
-                model: model.map(|ModelName { provider, model }| port::ModelName { provider, model }),
-                system_prompt,
-                messages: read::<Message>("messages", messages)?,
-                tools: read::<ToolDefinition>("tools", tools.unwrap_or_default())?,
-                max_tokens,
-                thinking_level,
-                steps: None,
-            };
-            let answer = conversation.complete(completion).await.map_err(refuse)?;
+        call @ SessionCall::Complete { .. } => {
+            let answer = conversation.complete(question(call)?).await.map_err(refuse)?;
             Completion { message: to_json(&Message::Assistant(answer))? }.into()
         }
         SessionCall::Compact { instructions } => {
@@ -102,6 +101,57 @@ pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Re
         SessionCall::Reload => control(desk, terms, Control::Reload).await?.into(),
         SessionCall::RegistrationChanged => conversation.registration_changed().await.map_err(refuse)?.into(),
         SessionCall::Quit => conversation.quit().await.map_err(refuse)?.into(),
+    })
+}
+
+/// A model call whose answer is wanted while it comes. Each piece is JSON: the steps as they are told, and at last what the
+/// call would have answered as a whole.
+pub(super) async fn stream(desk: &Desk, call: SessionCall, sluice: &mut Sluice) -> Result<(), HostError> {
+    let (steps, mut told) = mpsc::channel(STEPS);
+    let question = port::Completion { steps: Some(steps), ..question(call)? };
+    let answering = desk.inner.conversation.complete(question);
+    tokio::pin!(answering);
+    let answer = loop {
+        tokio::select! {
+            biased;
+            Some(step) = told.recv() => {
+                if pass(sluice, &step).await?.is_err() {
+                    return Ok(());
+                }
+            }
+            answer = &mut answering => break answer.map_err(|refusal| refused(&refusal))?,
+        }
+    };
+    while let Ok(step) = told.try_recv() {
+        if pass(sluice, &step).await?.is_err() {
+            return Ok(());
+        }
+    }
+    let answer = Completion { message: to_json(&Message::Assistant(answer))? };
+    if pass(sluice, &answer).await?.is_ok() {
+        // Who does not listen any more has what it wanted.
+        let _ = sluice.send(StreamItem::End(StreamEnd { exit: None, truncated: false })).await;
+    }
+    Ok(())
+}
+
+async fn pass(sluice: &mut Sluice, said: &impl serde::Serialize) -> Result<Result<(), Dry>, HostError> {
+    let text = serde_json::to_vec(said).map_err(|error| HostError::new(ErrorCode::Internal, error.to_string()))?;
+    Ok(sluice.send(StreamItem::Piece(Piece { channel: Channel::Body, data: Data(text) })).await)
+}
+
+fn question(call: SessionCall) -> Result<port::Completion, HostError> {
+    let SessionCall::Complete { model, system_prompt, messages, tools, max_tokens, thinking_level } = call else {
+        return Err(invalid("of a session only the answer of a model comes in pieces"));
+    };
+    Ok(port::Completion {
+        model: model.map(|ModelName { provider, model }| port::ModelName { provider, model }),
+        system_prompt,
+        messages: read::<Message>("messages", messages)?,
+        tools: read::<ToolDefinition>("tools", tools.unwrap_or_default())?,
+        max_tokens,
+        thinking_level,
+        steps: None,
     })
 }
 

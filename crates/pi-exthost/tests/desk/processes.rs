@@ -184,6 +184,28 @@ async fn writing_to_a_process_that_is_gone_or_was_denied_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn answer_of_a_model_comes_in_pieces_and_as_a_whole() {
+    let stage = Stage::new(Plan::default());
+    let params = json!({ "op": "complete", "messages": [{ "role": "user", "content": "say it", "timestamp": 0 }] });
+    let open = |params: &Value| {
+        let call = Call::parse(&"session".into(), params.as_object().expect("an object")).expect("a call");
+        stage.desk.open(call, Terms::background())
+    };
+    let mut feed = open(&params);
+    let mut told = Vec::new();
+    while let Some(item) = timeout(AGES, feed.next()).await.expect("in time") {
+        if let StreamItem::Piece(piece) = item.expect("no error") {
+            told.push(serde_json::from_slice::<Value>(&piece.data.0).expect("JSON"));
+        }
+    }
+    let [step, answer] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(*step, json!({ "type": "text_delta", "contentIndex": 0, "delta": "say it" }));
+    assert_eq!(answer["message"]["content"][0]["text"], "say it");
+    let error = open(&json!({ "op": "get_state" })).next().await.expect("an item").expect_err("an error");
+    assert_eq!(error.message, "of a session only the answer of a model comes in pieces");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cancelled_process_is_killed_with_its_children_and_tells_what_it_said() {
     let stage = Stage::new(allowed());
     let terms = Terms::background();
