@@ -112,7 +112,7 @@ export function make(native, flags) {
     if (index >= 0) echoes.splice(index, 1);
     return index >= 0;
   };
-  const events = Object.freeze({
+  const events = {
     on(channel, fn) {
       check();
       const off = listener(channels, String(channel), fn);
@@ -137,7 +137,7 @@ export function make(native, flags) {
       }
       hear(name, data);
     },
-  });
+  };
 
   const decode = (data) => (typeof data === "string" ? data : host.utf8Decode(data, false));
   const delivery = (given, usual) => DELIVERY[given] ?? usual;
@@ -278,7 +278,7 @@ export function make(native, flags) {
   };
 
   const fs = async (op, params) => (acting(), host.call("fs", { op, ...params }));
-  const files = Object.freeze({
+  const files = {
     read: async (path) => decode((await fs("read", { path: String(path) })).content),
     readBytes: async (path, { offset, limit } = {}) => (await fs("read", { path: String(path), offset, limit })).content,
     write: async (path, content) => void (await fs("write", { path: String(path), content, mode: "replace" })),
@@ -291,8 +291,8 @@ export function make(native, flags) {
     mkdir: async (path, { recursive = true } = {}) => void (await fs("make_directory", { path: String(path), parents: recursive })),
     remove: async (path, { recursive = false } = {}) => void (await fs("remove", { path: String(path), recursive })),
     rename: async (from, to) => void (await fs("rename", { from: String(from), to: String(to) })),
-  });
-  const conversation = Object.freeze({
+  };
+  const conversation = {
     ...sessionManager,
     getState: () => (acting(), state()),
     sendMessage: pi.sendMessage,
@@ -305,7 +305,7 @@ export function make(native, flags) {
       const params = { op: "complete", model: model && { provider: model.provider, model: model.id }, system_prompt: systemPrompt, messages, tools, max_tokens: maxTokens, thinking_level: thinkingLevel };
       return (await host.call("session", params, { cancel: cancellation(signal) })).message;
     },
-  });
+  };
 
   const offerTool = ({ name, label, description, parameters, promptSnippet, promptGuidelines, executionMode, defaultActive, renderCall, renderResult }) => ({
     name, label, description: description ?? "", parameters: parameters ?? { type: "object", properties: {} }, promptSnippet,

@@ -26,11 +26,11 @@ function screen(native, id, render) {
 }
 
 const KEYS = { "tui.select.up": "\u001b[A", "tui.select.down": "\u001b[B", "tui.select.confirm": "\r", "tui.select.cancel": "\u001b", selectUp: "\u001b[A", selectDown: "\u001b[B", selectConfirm: "\r", selectCancel: "\u001b" };
-const keybindings = Object.freeze({
+const keybindings = {
   matches: (data, action) => KEYS[action] === data || (/[cC]ancel$/.test(action) && data === "\u0003"),
   getKeys: () => [],
   getDefinition: () => undefined,
-});
+};
 
 /** How components are drawn, over the native functions. */
 export function drawn(native) {
@@ -42,6 +42,7 @@ export function drawn(native) {
     if (id === null || id === undefined) return undefined;
     let component;
     let isAsked = false;
+    let isHidden = false;
     const render = () => {
       if (isAsked || component === undefined) return;
       isAsked = true;
@@ -50,7 +51,7 @@ export function drawn(native) {
         isAsked = false;
         if (!open.has(id)) return;
         try {
-          native.frame(id, Array.from(component.render(native.sizeOf(id)[0]), String));
+          native.frame(id, isHidden ? [] : Array.from(component.render(native.sizeOf(id)[0]), String));
         } catch (thrown) {
           fail(thrown);
         }
@@ -82,7 +83,11 @@ export function drawn(native) {
     component = await make(screen(native, id, render), close);
     if (component === undefined || component === null) return close();
     render();
-    return { close, render };
+    const hide = (hidden) => {
+      isHidden = hidden === true;
+      render();
+    };
+    return { close, render, hide };
   }
 
   const widgets = new Map();
@@ -122,7 +127,7 @@ export function drawn(native) {
         show(options?.overlay ? "overlay" : "editor", "", false, make, () => resolve(undefined)).then((shown) => {
           if (shown === undefined && !isOver) resolve(undefined);
           if (isOver) shown?.close();
-          else options?.onHandle?.({ hide: end, setHidden: () => undefined, isHidden: () => false, focus: () => undefined });
+          else options?.onHandle?.(handleOf(end, shown));
         }, (fault) => (fault?.name === "HostFault" ? resolve(undefined) : reject(fault)));
       });
     },
@@ -131,8 +136,25 @@ export function drawn(native) {
   };
 }
 
+// What whoever drew an overlay may do with it. Keys go to the one that is shown, so the focus is only remembered.
+function handleOf(hide, shown) {
+  let [isHidden, isFocused] = [false, true];
+  return {
+    hide,
+    setHidden(hidden) {
+      isHidden = hidden === true;
+      shown?.hide(isHidden);
+    },
+    isHidden: () => isHidden,
+    focus: () => void (isFocused = true),
+    unfocus: () => void (isFocused = false),
+    isFocused: () => isFocused && !isHidden,
+    getBounds: () => undefined,
+  };
+}
+
 // What a footer may know beside its theme.
-const FOOTER = Object.freeze({ getGitBranch: () => null, getExtensionStatuses: () => new Map(), getAvailableProviderCount: () => 1, onBranchChange: () => () => undefined });
+const FOOTER = { getGitBranch: () => null, getExtensionStatuses: () => new Map(), getAvailableProviderCount: () => 1, onBranchChange: () => () => undefined };
 
 /** Called by the event loop. */
 export const canvas = {

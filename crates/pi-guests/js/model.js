@@ -19,7 +19,7 @@ async function keyOf(provider) {
 
 const isUsable = (provider, id) => models().some((known) => known.is_usable && known.provider === provider && (id === undefined || known.model === id));
 
-export const modelRegistry = Object.freeze({
+export const modelRegistry = {
   getAll: () => models().map(({ info }) => info),
   getAvailable: () => models().filter(({ is_usable }) => is_usable).map(({ info }) => info),
   find: (provider, id) => models().find((known) => known.provider === provider && known.model === id)?.info,
@@ -42,4 +42,4 @@ export const modelRegistry = Object.freeze({
       return { ok: false, error: fault.message };
     }
   },
-});
+};

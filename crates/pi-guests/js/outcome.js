@@ -16,7 +16,7 @@ export function blocks(content) {
 
 /** A message of the extension's own type. */
 export function draft({ customType, content, display, details }) {
-  return { custom_type: String(customType), content: blocks(content), display: display ?? false, details };
+  return { custom_type: customType === undefined || customType === null ? "" : String(customType), content: blocks(content), display: display ?? false, details };
 }
 
 const families = {

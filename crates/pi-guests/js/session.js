@@ -26,7 +26,7 @@ function tree(entries) {
   return roots;
 }
 
-export const sessionManager = Object.freeze({
+export const sessionManager = {
   getCwd: () => state().cwd,
   getSessionDir: () => state().folder ?? "",
   getSessionId: () => state().session_id,
@@ -45,4 +45,4 @@ export const sessionManager = Object.freeze({
   getChildren: (id) => children(read("get_entries", { selection: "all" }).entries, id),
   getTree: () => tree(read("get_entries", { selection: "all" }).entries),
   isPersisted: () => state().file !== undefined,
-});
+};

@@ -18,7 +18,7 @@ const colour = (codes, token) => {
   return code;
 };
 
-export const theme = Object.freeze({
+export const theme = {
   name: "dark",
   sourcePath: undefined,
   fg: (token, text) => wrap(colour(FG, token), 39)(text),
@@ -33,4 +33,4 @@ export const theme = Object.freeze({
   getColorMode: () => "256color",
   getThinkingBorderColor: (level) => (text) => theme.fg(`thinking${level[0].toUpperCase()}${level.slice(1)}`, text),
   getBashModeBorderColor: () => (text) => theme.fg("bashMode", text),
-});
+};

@@ -35,11 +35,11 @@ async function ask(params, options) {
 const placementOf = (options) => (options?.placement === "belowEditor" ? "below_editor" : "above_editor");
 const optionText = (option) => (typeof option === "string" ? option : String(option?.label ?? option?.value ?? option));
 
-/** Made once; what it draws belongs to whoever draws it. */
+/** Made once; what it draws belongs to whoever draws it. Not frozen, as nothing that an extension is given: it may wrap it. */
 export function makeUi(native) {
   const { custom, widget, chrome } = drawn(native);
   let isExpanded = false;
-  return Object.freeze({
+  return {
     async select(title, options, given) {
       const answer = await ask({ op: "select", title: String(title), options: Array.from(options, optionText) }, given);
       return answer?.text;
@@ -100,5 +100,5 @@ export function makeUi(native) {
     setWorkingVisible: () => undefined,
     setWorkingIndicator: () => undefined,
     setHiddenThinkingLabel: () => undefined,
-  });
+  };
 }

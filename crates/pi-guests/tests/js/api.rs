@@ -191,6 +191,15 @@ async fn rejection_that_nobody_hears_is_told_with_its_name() {
 }
 
 #[tokio::test]
+async fn what_an_extension_is_given_can_be_wrapped() {
+    let body = "const wrap = (one) => new Proxy(one, { get: (own, name) => (typeof own[name] === 'function' ? () => 'wrapped' : own[name]) });
+        const given = { ui: ctx.ui, theme: ctx.ui.theme, session: ctx.sessionManager, models: ctx.modelRegistry, bus: pi.events, files: pi.fs };
+        const called = ([name, one]) => `${name} ${wrap(one)[Object.keys(one).find((own) => typeof one[own] === 'function')]()}`;
+        return Object.entries(given).map(called).join();";
+    assert_eq!(run(body).await, "ui wrapped,theme wrapped,session wrapped,models wrapped,bus wrapped,files wrapped");
+}
+
+#[tokio::test]
 async fn process_is_spoken_with_while_it_runs() {
     let body = "const child = spawn('/bin/sh', ['-c', 'while read line; do echo got $line; done']);
         child.stdin.write('one\\n');
