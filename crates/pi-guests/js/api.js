@@ -3,6 +3,7 @@ import host, { describe, request } from "pi:host";
 import { contexts } from "pi:api/context";
 import { canvas } from "pi:api/drawing";
 import { install } from "pi:shim/globals";
+import { accessOf, canStream, describedBy, owned as providers } from "pi:shim/pi/ai/own";
 import { blocks, draft, outcomeOf } from "pi:api/outcome";
 import { sessionManager, state } from "pi:api/session";
 import { theme } from "pi:api/theme";
@@ -24,7 +25,7 @@ export function make(native, flags) {
   install();
   const handlers = new Map(); // by the name that was asked for
   const hooks = new Map(); // by the name of the event
-  const [tools, commands, shortcuts, declared, renderers, providers, channels] = Array.from({ length: 7 }, () => new Map());
+  const [tools, commands, shortcuts, declared, renderers, channels] = Array.from({ length: 6 }, () => new Map());
   const controllers = new Map();
   let phase = "loading";
 
@@ -315,7 +316,7 @@ export function make(native, flags) {
   });
   const offerProvider = ([name, config]) => {
     const kept = Object.entries(config).filter(([key, value]) => !CONFIG_WITHHELD.has(key) && typeof value !== "function");
-    return { name, config: Object.fromEntries(kept), streams: typeof config.streamSimple === "function" };
+    return { name, config: Object.fromEntries(kept), streams: canStream(config) };
   };
   const heard = () => {
     const counts = [...hooks].map(([name, list]) => [name, list.length]).filter(([, count]) => count > 0);
@@ -388,7 +389,10 @@ export function make(native, flags) {
   };
   const stream = async (job, provider, model, context, options) => {
     const config = known(providers, "provider", provider);
-    const source = await config.streamSimple(model, context, { ...options, signal: signalOf(job) });
+    const given = { ...options, ...accessOf(config), signal: signalOf(job) };
+    const described = describedBy(config, model);
+    const ask = typeof config.streamSimple === "function" ? config.streamSimple : host.load("pi:shim/pi/ai/calls").speaking(described.api);
+    const source = await ask.call(config, described, context, given);
     let last;
     for await (const step of source) {
       last = step;

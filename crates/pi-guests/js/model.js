@@ -1,5 +1,6 @@
 // `ctx.modelRegistry`: which models there are, and what they need.
 import host from "pi:host";
+import { accessOf, owned } from "pi:shim/pi/ai/own";
 
 // Model calls through the session need no key; this stands where one is asked for without being given.
 const KEPT = "kept-by-pi";
@@ -8,6 +9,8 @@ const models = () => host.callSync("session", { op: "get_models" }).models;
 const credential = async (provider) => host.call("credentials", { op: "get", provider: String(provider) });
 
 async function keyOf(provider) {
+  // What the extension brought along is its own.
+  if (owned.has(provider)) return { headers: {}, ...accessOf(owned.get(provider)) };
   try {
     const { api_key, headers } = await credential(provider);
     return { apiKey: api_key, headers: Object.fromEntries((headers ?? []).map(({ name, value }) => [name, value])) };

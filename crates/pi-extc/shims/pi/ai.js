@@ -1,7 +1,7 @@
-// @mariozechner/pi-ai and @earendil-works/pi-ai. Not here: clients of single providers with keys of one's own, and Bedrock;
-// every `stream…` asks the session's own model access.
+// @mariozechner/pi-ai and @earendil-works/pi-ai. A `stream…` of one way of speaking asks an address of the extension's own if it
+// is given one with a key, where that way is spoken here, and the session's own model access otherwise. Not here: Bedrock.
 import host from "pi:host";
-import { stream, streamSimple } from "pi:shim/pi/ai/calls";
+import { speaking, stream } from "pi:shim/pi/ai/calls";
 import { Type } from "pi:shim/typebox/type";
 import { hidden } from "pi:shim/typebox/kinds";
 
@@ -15,19 +15,32 @@ export { parseJsonWithRepair, parseStreamingJson, repairJson } from "pi:shim/pi/
 export { calculateCost, clampThinkingLevel, getModel, getModels, getProviders, getSupportedThinkingLevels, modelsAreEqual } from "pi:shim/pi/ai/models";
 export { getOAuthApiKey, getOAuthProvider, getOAuthProviderInfoList, getOAuthProviders, refreshOAuthToken, registerOAuthProvider, resetOAuthProviders, unregisterOAuthProvider } from "pi:shim/pi/ai/oauth";
 export { getOverflowPatterns, isContextOverflow } from "pi:shim/pi/ai/overflow";
-export {
-  stream as streamAnthropic, stream as streamAzureOpenAIResponses, stream as streamGoogle, stream as streamGoogleVertex, stream as streamMistral, stream as streamOpenAICodexResponses,
-  stream as streamOpenAICompletions, stream as streamOpenAIResponses, streamSimple as streamSimpleAnthropic, streamSimple as streamSimpleAzureOpenAIResponses, streamSimple as streamSimpleGoogle,
-  streamSimple as streamSimpleGoogleVertex, streamSimple as streamSimpleMistral, streamSimple as streamSimpleOpenAICodexResponses, streamSimple as streamSimpleOpenAICompletions,
-  streamSimple as streamSimpleOpenAIResponses,
-} from "pi:shim/pi/ai/calls";
 
-/** The ways to ask one kind of provider, as newer versions hand them out: all of them go through the session. */
-const api = () => ({ stream, streamSimple });
+export const streamAnthropic = speaking("anthropic-messages");
+export const streamOpenAICompletions = speaking("openai-completions");
+export const streamOpenAIResponses = speaking("openai-responses");
+export const streamAzureOpenAIResponses = speaking("azure-openai-responses");
+export const streamOpenAICodexResponses = speaking("openai-codex-responses");
+export const streamGoogle = speaking("google-generative-ai");
+export const streamGoogleVertex = speaking("google-vertex");
+export const streamMistral = speaking("mistral-conversations");
 export {
-  api as anthropicMessagesApi, api as azureOpenAIResponsesApi, api as bedrockConverseStreamApi, api as googleGenerativeAIApi, api as googleVertexApi, api as mistralConversationsApi,
-  api as openAICodexResponsesApi, api as openAICompletionsApi, api as openAIResponsesApi, api as piMessagesApi,
+  streamAnthropic as streamSimpleAnthropic, streamAzureOpenAIResponses as streamSimpleAzureOpenAIResponses, streamGoogle as streamSimpleGoogle, streamGoogleVertex as streamSimpleGoogleVertex, streamMistral as streamSimpleMistral,
+  streamOpenAICodexResponses as streamSimpleOpenAICodexResponses, streamOpenAICompletions as streamSimpleOpenAICompletions, streamOpenAIResponses as streamSimpleOpenAIResponses,
 };
+
+/** The ways to ask one kind of provider, as newer versions hand them out. */
+const api = (own) => () => ({ stream: own, streamSimple: own });
+export const anthropicMessagesApi = api(streamAnthropic);
+export const azureOpenAIResponsesApi = api(streamAzureOpenAIResponses);
+export const bedrockConverseStreamApi = api(stream);
+export const googleGenerativeAIApi = api(streamGoogle);
+export const googleVertexApi = api(streamGoogleVertex);
+export const mistralConversationsApi = api(streamMistral);
+export const openAICodexResponsesApi = api(streamOpenAICodexResponses);
+export const openAICompletionsApi = api(streamOpenAICompletions);
+export const openAIResponsesApi = api(streamOpenAIResponses);
+export const piMessagesApi = api(stream);
 
 /** An enumeration of texts in the form that every provider takes. */
 export function StringEnum(values, options) {

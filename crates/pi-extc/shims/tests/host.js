@@ -126,6 +126,12 @@ function open(method, params, options) {
     child.stdin.on("error", () => {});
     if (options?.isWritten) input = child.stdin;
     else child.stdin.end();
+  } else if (method === "session") {
+    (async () => {
+      const { steps = [], message } = answers.session(params);
+      for (const told of [...steps, { message }]) push(() => ({ done: false, value: { item: "piece", channel: "body", data: JSON.stringify(told) } }));
+      end({ item: "end", truncated: false });
+    })().catch((fault) => push(() => { throw fault; }));
   } else {
     const controller = new AbortController();
     stop = () => controller.abort();

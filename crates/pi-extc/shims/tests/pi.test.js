@@ -106,6 +106,21 @@ test("complete asks the session and streams what it answered", async () => {
   const failed = await ai.complete(model, { messages: [] });
   assert.deepEqual([failed.stopReason, failed.errorMessage], ["error", "no key"]);
 });
+test("an answer of the session is streamed as it comes", async () => {
+  const message = { role: "assistant", content: [{ type: "text", text: "hi" }, { type: "toolCall", id: "1", name: "t", arguments: { a: 1 } }], stopReason: "toolUse" };
+  const steps = [
+    { type: "start" }, { type: "text_start", contentIndex: 0 }, { type: "text_delta", contentIndex: 0, delta: "h" }, { type: "text_delta", contentIndex: 0, delta: "i" }, { type: "text_end", contentIndex: 0, content: "hi" },
+    { type: "toolcall_start", contentIndex: 1, id: "1", toolName: "t" }, { type: "toolcall_delta", contentIndex: 1, delta: '{"a":' }, { type: "toolcall_end", contentIndex: 1, toolCall: message.content[1] }, { type: "done", reason: "toolUse" },
+  ];
+  answers.session = () => ({ steps, message });
+  const events = ai.stream({ provider: "p", id: "m", api: "x" }, { messages: [] });
+  const seen = [];
+  for await (const { type, partial } of events) seen.push(partial ? [type, partial.content.map(({ text, arguments: own }) => text ?? own)] : [type]);
+  assert.deepEqual(seen, [
+    ["start", []], ["text_start", [""]], ["text_delta", ["h"]], ["text_delta", ["hi"]], ["text_end", ["hi"]], ["toolcall_start", ["hi", {}]], ["toolcall_delta", ["hi", {}]], ["toolcall_end", ["hi", { a: 1 }]], ["done"],
+  ]);
+  assert.deepEqual(await events.result(), message);
+});
 test("models are those of the host, with what it knows of them", () => {
   answers.session = () => ({ models: [{ provider: "p", model: "m", is_usable: true, info: { name: "M", contextWindow: 5, reasoning: true } }] });
   assert.deepEqual(ai.getProviders(), ["p"]);

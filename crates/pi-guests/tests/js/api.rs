@@ -200,6 +200,22 @@ async fn what_an_extension_is_given_can_be_wrapped() {
 }
 
 #[tokio::test]
+async fn provider_streams_if_it_says_how_or_where() {
+    let source = "export default (pi) => {
+        const models = [{ id: 'm', name: 'M' }];
+        pi.registerProvider('how', { models, streamSimple() {} });
+        pi.registerProvider('where', { models, baseUrl: 'https://x.invalid', api: 'anthropic-messages', apiKey: 'SECRET' });
+        pi.registerProvider('strange', { models, baseUrl: 'https://x.invalid', api: 'telepathy' });
+        pi.registerProvider('nowhere', { models, api: 'openai-completions' });
+    }";
+    let guest = start(program(source)).await.expect("it loads");
+    let registration = guest.registration();
+    let told: Vec<_> = registration.providers.iter().map(|offer| format!("{} {}", offer.name, offer.streams)).collect();
+    assert_eq!(told, ["how true", "where true", "strange false", "nowhere false"]);
+    assert!(!format!("{:?}", registration.providers).contains("SECRET"), "a key stays with the extension");
+}
+
+#[tokio::test]
 async fn process_is_spoken_with_while_it_runs() {
     let body = "const child = spawn('/bin/sh', ['-c', 'while read line; do echo got $line; done']);
         child.stdin.write('one\\n');

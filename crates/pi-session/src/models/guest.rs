@@ -1,7 +1,8 @@
 //! Models that extensions bring.
 //!
-//! An extension registers a provider in the form of Pi's `models.json`, so that is how it is read. What such a provider
-//! would need a credential for is not used: who gives an extension's address a key is not decided here.
+//! An extension registers a provider in the form of Pi's `models.json`, so that is how it is read. Whether it streams by a
+//! function of its own or only says where and how its models are reached: the extension asks them, with its own requests and
+//! keys, and nothing of ours goes there.
 
 use std::sync::Arc;
 
@@ -42,7 +43,9 @@ pub(crate) fn offered(providers: &[GuestProvider]) -> (Vec<Arc<Choice>>, Vec<Com
 fn models_of(provider: &GuestProvider) -> Result<Vec<Arc<Choice>>, String> {
     let GuestProvider { guest, offer } = provider;
     if !offer.streams {
-        return Err("it does not stream itself; describe it in models.json".to_owned());
+        return Err("it neither streams itself nor names a baseUrl, models and an api that extensions speak \
+                    (openai-completions, anthropic-messages); describe it in models.json"
+            .to_owned());
     }
     let text = |name: &str| offer.config.get(name).and_then(Value::as_str).map(str::to_owned);
     let (api, base_url) = (text("api").unwrap_or_else(|| offer.name.clone()), text("baseUrl").unwrap_or_default());

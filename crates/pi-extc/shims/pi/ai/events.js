@@ -1,4 +1,6 @@
 // Streams of events about an answer in the making.
+import { blank } from "pi:shim/pi/ai/draft";
+import { parseStreamingJson } from "pi:shim/pi/ai/json";
 
 /** Events that can be iterated once, and one result. */
 export class EventStream {
@@ -54,8 +56,43 @@ export class AssistantMessageEventStream extends EventStream {
 }
 export const createAssistantMessageEventStream = () => new AssistantMessageEventStream();
 
-/** The events that lead to a message which is there as a whole. */
-export function replay(stream, message) {
+/**
+ * Tells steps of an answer as Pi's events, which have all that there is so far. The function that it gives takes one step; its
+ * `count` says how many it took.
+ */
+export function follow(stream, model) {
+  const partial = blank(model);
+  const known = new Map();
+  let count = 0;
+  const grow = ({ type, contentIndex: at, delta, content, id, toolName, toolCall }) => {
+    const block = partial.content[at];
+    if (type === "text_start" || type === "thinking_start") partial.content[at] = type === "text_start" ? { type: "text", text: "" } : { type: "thinking", thinking: "" };
+    else if (type === "toolcall_start") partial.content[at] = { type: "toolCall", id: id ?? "", name: toolName ?? "", arguments: {} };
+    else if (type === "toolcall_delta") {
+      known.set(at, (known.get(at) ?? "") + delta);
+      partial.content[at] = { ...block, arguments: parseStreamingJson(known.get(at)) };
+    } else if (type === "toolcall_end") partial.content[at] = toolCall;
+    else if (block && delta !== undefined) partial.content[at] = { ...block, [block.type]: block[block.type] + delta };
+    else if (block && content !== undefined) partial.content[at] = { ...block, [block.type]: content };
+  };
+  const hear = (step) => {
+    // The end comes with the whole message.
+    if (step.type === "done" || step.type === "error") return;
+    count++;
+    grow(step);
+    stream.push({ ...step, partial: { ...partial, content: [...partial.content] } });
+  };
+  return Object.assign(hear, { count: () => count });
+}
+
+/** The events that lead to a message which is there as a whole, but for those that were told already. */
+export function replay(stream, message, told = 0) {
+  if (told === 0) steps(stream, message);
+  const isBad = message.stopReason === "error" || message.stopReason === "aborted";
+  stream.push(isBad ? { type: "error", reason: message.stopReason, error: message } : { type: "done", reason: message.stopReason, message });
+}
+
+function steps(stream, message) {
   const partial = { ...message, content: [] };
   stream.push({ type: "start", partial });
   for (const [contentIndex, block] of message.content.entries()) {
@@ -71,6 +108,4 @@ export function replay(stream, message) {
     stream.push({ type: `${kind}_delta`, contentIndex, delta: block[kind], partial });
     stream.push({ type: `${kind}_end`, contentIndex, content: block[kind], partial });
   }
-  const isBad = message.stopReason === "error" || message.stopReason === "aborted";
-  stream.push(isBad ? { type: "error", reason: message.stopReason, error: message } : { type: "done", reason: message.stopReason, message });
 }
