@@ -19,9 +19,11 @@ use pi_provider::{
     manifest::{Capability, Format, ModelEntry, load},
     transport::{Network, Transport},
 };
+use pi_session::settings::Settings;
 use url::Url;
 
 use crate::{
+    arguments::model::ReachArguments,
     console::Console,
     env,
     failure::{Failure, ModelFailure},
@@ -239,6 +241,23 @@ async fn find(
     let demo = providers.get(DEMO)?;
     let found = usual_model(demo).ok_or_else(|| ModelFailure::NoModelNamed { provider: DEMO.to_owned() })?;
     Ok(Chosen::of(&found, Why::Demo)?)
+}
+
+/// Provider and model of the name that was meant, where no provider of that name is known: an extension may bring one. Not
+/// where a session names the model: it is open to be read without it.
+pub(crate) fn strangers_name(
+    spoken: &Spoken,
+    reach: &ReachArguments,
+    is_in_session: bool,
+    settings: &Settings,
+    providers: &Providers,
+) -> Option<(String, String)> {
+    let said = full_name(spoken.provider.as_deref(), spoken.model.as_deref());
+    let usual = || Preference::of_resolved(settings).map(|preference| preference.name);
+    let name = if is_in_session { said } else { said.or_else(usual) }?;
+    let (provider, model) = name.split_once('/').filter(|(_, model)| !model.is_empty())?;
+    let is_stranger = provider != SERVER_ID && providers.catalog.provider(provider).is_none();
+    (is_stranger && reach.base_url.is_none()).then(|| (provider.to_owned(), model.to_owned()))
 }
 
 /// The model that answered in a session before, by its full name.

@@ -13,7 +13,7 @@ use std::{
 };
 
 use pi_envelope::SystemPart;
-use pi_exthost::{Guests, port::Mode};
+use pi_exthost::{Guests, guest::ProviderOffer, port::Mode};
 use pi_policy::{
     Moment, Policy,
     config::{self, Noted},
@@ -79,7 +79,7 @@ pub(crate) struct Started {
     pub(crate) session: Session,
     /// What was odd about its extensions.
     pub(crate) notes: Vec<String>,
-    /// That a tool is missing which somebody asked for.
+    /// That a tool or a model is missing which somebody asked for.
     pub(crate) unoffered: Option<SessionFailure>,
 }
 
@@ -288,7 +288,7 @@ impl Workshop {
                 }
             }
         }
-        let unoffered = self.unoffered(&guests);
+        let unoffered = self.unoffered(&guests).or_else(|| unbrought(&guests, answering));
         blueprint.guests = guests;
         let session = pi_session::start_at(post, blueprint);
         if let Some(dispatcher) = dispatcher {
@@ -348,6 +348,17 @@ impl Workshop {
             now,
         }
     }
+}
+
+/// That no extension brings the model which somebody named and nobody else has.
+fn unbrought(guests: &Guests, answering: &Answering) -> Option<SessionFailure> {
+    answering.awaited.as_ref()?;
+    let (provider, model) = (answering.choice.provider().as_str(), answering.choice.id());
+    let lists =
+        |models: &serde_json::Value| models.as_array().is_some_and(|all| all.iter().any(|one| one["id"] == model));
+    let brings = |offer: &ProviderOffer| offer.name == provider && offer.config.get("models").is_some_and(lists);
+    let is_brought = guests.providers().iter().any(|own| brings(&own.offer));
+    (!is_brought).then(|| SessionFailure::NoSuchModel { model: answering.choice.name() })
 }
 
 pub(crate) fn now() -> Moment {

@@ -184,8 +184,9 @@ async fn prepare(
         Answering::decide(&arguments.who, &nothing, &ground.settings, Otherwise::Another, &mut providers, console)
             .await?;
     answering.introduce(console);
-    floor::try_out(arguments, &ground, providers, &answering, environment, console)?;
-    Ok(Prepared { ground, redactor, model: answering.choice.name() })
+    let model = answering.choice.name();
+    floor::try_out(arguments, &ground, providers, answering, environment, console)?;
+    Ok(Prepared { ground, redactor, model })
 }
 
 async fn serve(

@@ -156,6 +156,7 @@ async fn sit(
     };
     let rules = Rules { policy, mentions: audience.mentions() };
     let workshop = Workshop::open(&arguments.kit(), &ground, rules, providers, &answering, environment, console)?;
+    let answering = answering.unless_alone(&workshop)?;
     for said in &opening.sayings {
         workshop.composer.check(said).map_err(SessionFailure::Input)?;
         // Extensions may have commands of that name, which are known when they run.

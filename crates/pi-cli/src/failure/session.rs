@@ -45,6 +45,8 @@ pub(crate) enum SessionFailure {
     Homeless,
     #[error("there is no tool {name}")]
     NoSuchTool { name: String, names: Vec<String> },
+    #[error("there is no model {model}, and no extension brings it")]
+    NoSuchModel { model: String },
     #[error(transparent)]
     Find(FindError),
     #[error(transparent)]
@@ -124,6 +126,9 @@ impl SessionFailure {
                 "set HOME, name a folder with --session-dir, or keep nothing with --no-session".to_owned()
             }
             Self::NoSuchTool { names, .. } => format!("the tools are {}", names.join(", ")),
+            Self::NoSuchModel { .. } => {
+                "`pi models` shows those that need no extension; `pi ext inspect FILE` shows what an extension brings".to_owned()
+            }
             Self::Find(FindError::NotFound { .. }) => "`pi sessions --all` lists every session with its id".to_owned(),
             Self::Several { sessions, .. } => {
                 format!("write more of the id:{}", listed(sessions))
@@ -185,6 +190,7 @@ impl SessionFailure {
             | Self::Export(_)
             | Self::Homeless
             | Self::NoSuchTool { .. }
+            | Self::NoSuchModel { .. }
             | Self::Find(_)
             | Self::Open(_)
             | Self::NobodyChooses { .. }

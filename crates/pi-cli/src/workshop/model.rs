@@ -6,12 +6,12 @@ use pi_provider::{Secret, catalog::Found};
 use pi_session::{
     Session,
     context::ModelChoice,
-    models::{Choice, Models},
+    models::{Choice, ModelError, Models},
     settings::Settings,
 };
 use pi_transcript::{ModelId, ProviderId, ThinkingLevel};
 
-use super::seat::Past;
+use super::{Workshop, seat::Past};
 use crate::{
     arguments::{
         model::{ReachArguments, SourceArguments},
@@ -40,6 +40,8 @@ pub(crate) struct Answering {
     pub(crate) why: Why,
     /// Why the model of the session cannot be asked, where it is only read.
     pub(crate) silence: Option<Silence>,
+    /// Why nobody of this name can be asked, unless an extension brings the model; the choice stands in for it until then.
+    pub(crate) awaited: Option<Failure>,
 }
 
 /// Nobody goes on with a conversation by accident, neither the demo nor a stranger: it is open to be read, and whoever reads it
@@ -126,7 +128,16 @@ impl Answering {
         console: &mut Console,
     ) -> Result<Self, Failure> {
         let spoken = Spoken::of(arguments.model.as_deref(), arguments.provider.as_deref(), providers);
-        let mut chosen = chosen(&spoken, arguments, past, settings, otherwise, providers, console).await?;
+        let mut chosen = match chosen(&spoken, arguments, past, settings, otherwise, providers, console).await {
+            Ok(chosen) => chosen,
+            Err(failure) => {
+                let name = choice::strangers_name(&spoken, &arguments.reach, past.model.is_some(), settings, providers);
+                let Some((provider, model)) = name else { return Err(failure) };
+                let thinking =
+                    arguments.thinking.or(spoken.level).or(past.thinking).or(settings.default_thinking_level);
+                return Self::awaiting(&provider, &model, thinking.unwrap_or(USUAL), failure);
+            }
+        };
         if !choice::answers(chosen.known.as_ref()) {
             return Err(ModelFailure::NotForQuestions { model: chosen.name() }.into());
         }
@@ -155,7 +166,30 @@ impl Answering {
         }
         let key = key.map(|secret| (entry.manifest.id.clone(), secret));
         let own = is_own.then(|| Arc::clone(&choice)).into_iter().collect();
-        Ok(Answering { choice, own, thinking: thinking.unwrap_or(USUAL), key, is_demo, why, silence: None })
+        let thinking = thinking.unwrap_or(USUAL);
+        Ok(Answering { choice, own, thinking, key, is_demo, why, silence: None, awaited: None })
+    }
+
+    /// A model that only an extension can bring.
+    fn awaiting(provider: &str, model: &str, thinking: ThinkingLevel, failure: Failure) -> Result<Self, Failure> {
+        Ok(Answering {
+            choice: nowhere(provider, model).map_err(ModelFailure::CannotAsk)?,
+            own: Vec::new(),
+            thinking,
+            key: None,
+            is_demo: false,
+            why: Why::Named,
+            silence: None,
+            awaited: Some(failure),
+        })
+    }
+
+    /// The same, unless it waits for an extension and there is none.
+    pub(crate) fn unless_alone(mut self, workshop: &Workshop) -> Result<Self, Failure> {
+        match self.awaited.take_if(|_| !workshop.has_extensions()) {
+            Some(failure) => Err(failure),
+            None => Ok(self),
+        }
     }
 
     /// Whether this is the same model, of the same manifests: one of a list, and not at an address of its own.
@@ -169,11 +203,8 @@ impl Answering {
 
     /// Lets the model of a session stand for itself, although it cannot be asked.
     fn fall_silent(&mut self, before: &ModelChoice, why: String) {
-        let stand_in = choice::stand_in(before.provider.as_str(), before.model.as_str());
-        let found = Found { entry: &stand_in.entry, id: stand_in.model, model: stand_in.known.as_ref() };
-        let environment: pi_session::models::Environment = Arc::new(env::lookup);
         // A stand-in is our own, so it is trusted.
-        let Ok(choice) = Choice::new(&found, stand_in.base_url, &environment) else { return };
+        let Ok(choice) = nowhere(before.provider.as_str(), before.model.as_str()) else { return };
         let instead = std::mem::replace(&mut self.choice, choice);
         self.silence = Some(Silence { why, instead });
     }
@@ -297,6 +328,14 @@ impl Answering {
             console.remark("this is the demo: it knows pi and little else, and no real model is behind it");
         }
     }
+}
+
+/// Stands for a model of which nothing but the name is known.
+fn nowhere(provider: &str, model: &str) -> Result<Arc<Choice>, ModelError> {
+    let stand_in = choice::stand_in(provider, model);
+    let found = Found { entry: &stand_in.entry, id: stand_in.model, model: stand_in.known.as_ref() };
+    let environment: pi_session::models::Environment = Arc::new(env::lookup);
+    Choice::new(&found, stand_in.base_url, &environment)
 }
 
 async fn chosen(

@@ -214,9 +214,11 @@ impl Seat {
         let (choice, level) = (&answering.choice, answering.choice.clamp(answering.thinking));
         let provider = choice.provider().clone();
         let chosen = ModelChoice { provider, model: choice.id().into() };
-        if self.past.model.as_ref() != Some(&chosen) || self.past.address.as_deref() != choice.address() {
+        // What stands in for a model of an extension is nowhere.
+        let address = choice.address().filter(|_| answering.awaited.is_none());
+        if self.past.model.as_ref() != Some(&chosen) || self.past.address.as_deref() != address {
             let ModelChoice { provider, model: model_id } = chosen;
-            let address = choice.address().map(|address| (context::ADDRESS.to_owned(), address.into()));
+            let address = address.map(|address| (context::ADDRESS.to_owned(), address.into()));
             let extra: Extra = address.into_iter().collect();
             append(opened, |base| Entry::ModelChange(ModelChange { base, provider, model_id, extra }));
         }

@@ -1,5 +1,6 @@
-//! The real binary over many turns and many deaths, and with a real language model.
+//! The real binary over many turns and many deaths, with a real language model, and with models of extensions.
 
+mod brought;
 mod crash;
 #[cfg(target_os = "linux")]
 mod ending;

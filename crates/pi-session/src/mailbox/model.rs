@@ -12,9 +12,13 @@ use crate::{
 };
 
 impl Mailbox {
-    /// Takes over what extensions offer now.
+    /// Takes over what extensions offer now. Who answers is named before there are extensions, so it may be one of theirs.
     pub(super) fn refresh_models(&mut self) {
         self.offered = guest::offered(&self.parts.guests.providers());
+        if let Some(brought) = self.offered.0.iter().find(|brought| brought.name() == self.choice.name()) {
+            self.choice = Arc::clone(brought);
+            self.thinking = self.choice.clamp(self.thinking);
+        }
     }
 
     /// Those that can be asked as far as credentials are concerned. One that an extension brings comes before one of the

@@ -140,13 +140,14 @@ pub(super) fn try_out(
     arguments: &ServeArguments,
     ground: &Ground,
     providers: Providers,
-    answering: &Answering,
+    answering: Answering,
     environment: &Environment,
     console: &mut Console,
 ) -> Result<(), Failure> {
     let rules = Rules { policy: workshop::policy(environment)?, mentions: Mentions::Attach };
     let kit = kit(arguments, Breakers::new());
-    Workshop::open(&kit, ground, rules, providers, answering, environment, console).map(drop)
+    let workshop = Workshop::open(&kit, ground, rules, providers, &answering, environment, console)?;
+    answering.unless_alone(&workshop).map(drop)
 }
 
 fn kit(arguments: &ServeArguments, breakers: Breakers) -> Kit<'_> {
