@@ -1,3 +1,5 @@
-// @mariozechner/pi-agent-core. An agent of one's own needs model calls with tools, which the host does not offer; the names
-// are stubs that say so.
-export default { [Symbol.for("pi.remedy")]: "an agent of its own cannot run inside an extension: start `pi -p` as a process, or use pi.sendMessage and complete()" };
+// @mariozechner/pi-agent-core: an agent inside an extension. It asks models as every call of the extension does and carries out
+// its tools itself; tools of the host are host calls of the extension. Not here: the loop without an agent.
+export { Agent } from "pi:shim/pi/agent-core/agent";
+
+export default { [Symbol.for("pi.remedy")]: "make an Agent, or a session with createAgentSession" };

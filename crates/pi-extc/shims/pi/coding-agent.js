@@ -1,5 +1,5 @@
-// @mariozechner/pi-coding-agent and @earendil-works/pi-coding-agent. Not here: the application itself (sessions and modes of
-// one's own, selectors, authentication, package management), whose names are stubs that say so.
+// @mariozechner/pi-coding-agent and @earendil-works/pi-coding-agent. Not here: the application itself (modes, selectors,
+// authentication, package management), whose names are stubs that say so.
 import host from "pi:host";
 
 export { BorderedLoader, AssistantMessageComponent, CustomEditor, CustomMessageComponent, DynamicBorder, keyHint, keyText, rawKeyHint, ToolExecutionComponent, UserMessageComponent } from "pi:shim/pi/coding-agent/components";
@@ -8,6 +8,7 @@ export { buildSessionContext, CURRENT_SESSION_VERSION, getLatestCompactionEntry,
 export { parseFrontmatter, parseSkillBlock, stripFrontmatter } from "pi:shim/pi/coding-agent/frontmatter";
 export { convertToLlm, serializeConversation } from "pi:shim/pi/coding-agent/messages";
 export { createLocalBashOperations, getShellConfig } from "pi:shim/pi/coding-agent/operations";
+export { createExtensionRuntime, DefaultResourceLoader } from "pi:shim/pi/coding-agent/resources";
 export { AuthStorage, ModelRegistry } from "pi:shim/pi/coding-agent/registry";
 export { getAgentDir, getDefaultSessionDir, SessionManager } from "pi:shim/pi/coding-agent/sessions";
 export { SettingsManager } from "pi:shim/pi/coding-agent/settings";
@@ -18,6 +19,9 @@ export {
 } from "pi:shim/pi/coding-agent/tools";
 export { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, formatSize, truncateHead, truncateLine, truncateTail, truncateToVisualLines } from "pi:shim/pi/coding-agent/truncate";
 export { KeybindingsManager } from "pi:shim/pi/tui/bindings";
+
+/** A session of the extension's own. */
+export const createAgentSession = async (options) => host.load("pi:shim/pi/coding-agent/agent-session").createAgentSession(options);
 
 export const VERSION = host.place.versions.pi;
 
