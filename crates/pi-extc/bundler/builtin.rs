@@ -65,7 +65,7 @@ const UNSUPPORTED: [&str; 44] = [
 ];
 
 /// Those for which a shim stands that loads, and throws when it is used.
-const HOLLOW: [&str; 6] = ["dns", "dns/promises", "http2", "sqlite", "test", "zlib"];
+const HOLLOW: [&str; 5] = ["dns", "dns/promises", "http2", "sqlite", "test"];
 
 /// What is to be said about a name for which a shim stands; nothing if the shim does what Node does.
 pub(crate) fn rule_of_shim(specifier: &str) -> Option<Rule> {

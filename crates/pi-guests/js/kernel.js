@@ -189,6 +189,8 @@ export function start(native) {
     random: (n) => native.random(n),
     digest: (algorithm, bytes) => native.digest(algorithm, bytes),
     hmac: (algorithm, key, bytes) => native.hmac(algorithm, key, bytes),
+    deflate: (form, bytes, level) => native.deflate(form, bytes, level),
+    inflate: (form, bytes, most) => native.inflate(form, bytes, most),
     utf8Encode: (string) => native.utf8Encode(text(string)),
     utf8Decode: (bytes, fatal) => native.utf8Decode(bytes, fatal === true),
     base64Encode: (bytes) => native.base64Encode(bytes),

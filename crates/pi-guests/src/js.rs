@@ -18,6 +18,7 @@ mod limits;
 mod modules;
 mod natives;
 mod offered;
+mod packing;
 mod place;
 mod raw;
 mod rejections;

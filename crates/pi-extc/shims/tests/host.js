@@ -5,6 +5,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import zlib from "node:zlib";
 
 export const loaded = new Map();
 /** What the shims wrote to the log, newest last. */
@@ -207,6 +208,14 @@ export default Object.freeze({
   random: (n) => data(randomBytes(n)),
   digest: (algorithm, bytes) => data(createHash(algorithm).update(bytes).digest()),
   hmac: (algorithm, key, bytes) => data(createHmac(algorithm, key).update(bytes).digest()),
+  deflate: (form, bytes, level) => data({ gzip: zlib.gzipSync, deflate: zlib.deflateSync, "deflate-raw": zlib.deflateRawSync }[form](bytes, { level })),
+  inflate(form, bytes, most) {
+    try {
+      return { bytes: data({ gzip: zlib.gunzipSync, deflate: zlib.inflateSync, "deflate-raw": zlib.inflateRawSync }[form](bytes, { maxOutputLength: most })) };
+    } catch ({ code }) {
+      return { fault: { ERR_BUFFER_TOO_LARGE: "size", Z_BUF_ERROR: "end" }[code] ?? "data" };
+    }
+  },
   utf8Encode: (text) => new TextEncoder().encode(text),
   utf8Decode: (bytes, fatal) => new TextDecoder("utf-8", { fatal, ignoreBOM: true }).decode(bytes),
   base64Encode: (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),

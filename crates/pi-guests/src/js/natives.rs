@@ -18,6 +18,7 @@ use pi_transcript::question::WidgetPlacement;
 use super::{
     answers, digests,
     modules::loading,
+    packing,
     place::Place,
     raw,
     room::{CallResult, Easel, FeedSlot, Going, Returned, Room},
@@ -36,6 +37,7 @@ pub(super) fn functions<'js>(ctx: &Ctx<'js>, room: &Rc<Room>, place: &Place) -> 
     feeds(ctx, &native, room)?;
     time(ctx, &native, room)?;
     bytes(ctx, &native)?;
+    packing::functions(ctx, &native)?;
     texts(ctx, &native, room)?;
     drawings(ctx, &native, room)?;
     answers::functions(ctx, &native, room)?;
@@ -292,7 +294,7 @@ fn time<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<()
     native.set("wantImmediate", Function::new(ctx.clone(), want)?)
 }
 
-fn bytes_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Vec<u8>> {
+pub(super) fn bytes_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Vec<u8>> {
     raw::bytes(value).ok_or_else(|| Exception::throw_type(ctx, "expected a Uint8Array"))
 }
 

@@ -238,6 +238,22 @@ async fn process_is_spoken_with_while_it_runs() {
 }
 
 #[tokio::test]
+async fn bytes_are_packed_and_unpacked() {
+    let body = "const text = 'again and again '.repeat(1000);
+        const told = (act) => { try { return String(act()) === text; } catch ({ code }) { return code; } };
+        return [['gzip', 'gunzip'], ['deflate', 'inflate'], ['deflateRaw', 'inflateRaw']].map(([pack, unpack]) => {
+            const packed = zlib[`${pack}Sync`](text);
+            const again = (bytes, options) => told(() => zlib[`${unpack}Sync`](bytes, options));
+            return [packed.length < 500, again(packed), again(packed, { maxOutputLength: 10 }), again(packed.subarray(0, 30))].join(' ');
+        }).concat(told(() => zlib.gunzipSync('something else'))).join();";
+    let source = format!("import {{ shim }} from 'pi:shims'; const zlib = shim('pi:shim/node/zlib');\n{}", tool(body));
+    let guest = start(program(&source)).await.expect("it loads");
+    let answer = call(&guest, "t", json!({})).await;
+    let each = "true true ERR_BUFFER_TOO_LARGE Z_BUF_ERROR";
+    assert_eq!(answer.map(|answer| text(&answer)), Ok(format!("{each},{each},{each},Z_DATA_ERROR")));
+}
+
+#[tokio::test]
 async fn stale_api_throws_after_the_end() {
     let heard = Heard::default();
     let seat = seat(&heard);
