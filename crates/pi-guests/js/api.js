@@ -7,7 +7,7 @@ import { accessOf, canStream, describedBy, owned as providers } from "pi:shim/pi
 import { blocks, draft, outcomeOf } from "pi:api/outcome";
 import { sessionManager, state } from "pi:api/session";
 import { theme } from "pi:api/theme";
-import { cancellation, makeUi } from "pi:api/ui";
+import { cancellation, makeUi, withoutEffect } from "pi:api/ui";
 
 const { apply } = Reflect;
 const then = (promise, done, failed) => apply(Promise.prototype.then, promise, [done, failed]);
@@ -34,6 +34,11 @@ export function make(native, flags) {
   };
   const check = () => {
     if (phase === "stale") throw new Error("this extension was replaced: its session was left or its extensions were loaded anew; use what the new start gives instead of what was kept");
+  };
+  // What there is to be called, and nothing comes of it.
+  const inert = (name) => () => {
+    check();
+    withoutEffect(name);
   };
   const acting = () => {
     check();
@@ -187,9 +192,9 @@ export function make(native, flags) {
       renderers.set(String(customType), renderer);
       changed();
     },
-    registerEntryRenderer: check,
-    registerToolRenderer: check,
-    registerMarkdownTransformer: check,
+    registerEntryRenderer: inert("pi.registerEntryRenderer"),
+    registerToolRenderer: inert("pi.registerToolRenderer"),
+    registerMarkdownTransformer: inert("pi.registerMarkdownTransformer"),
     registerProvider(name, config) {
       check();
       const provider = typeof name === "object" ? name : config;
@@ -252,10 +257,10 @@ export function make(native, flags) {
     setThinkingLevel: (level) => void session("set_thinking_level", { level }),
     events,
     getSettings: () => settings,
-    registerMcpServer: check,
+    registerMcpServer: inert("pi.registerMcpServer"),
     unregisterMcpServer: check,
     getMcpServers: () => [],
-    registerVirtualModel: check,
+    registerVirtualModel: inert("pi.registerVirtualModel"),
     unregisterVirtualModel: check,
     // The native API: connectors by name.
     tool: async (name, input, options) => (acting(), host.call("tool", { name: String(name), input: input ?? {} }, { cancel: cancellation(options?.signal), timeoutMs: options?.timeout })),

@@ -32,6 +32,20 @@ async function ask(params, options) {
   }
 }
 
+const unheard = new Set();
+
+/** Tells the log, once, of something that an extension may call and that changes nothing here. */
+export function withoutEffect(name) {
+  if (unheard.has(name)) return;
+  unheard.add(name);
+  host.write("stderr", `${name} has no effect here`);
+}
+
+const inert = (name) => () => {
+  withoutEffect(name);
+  return () => undefined;
+};
+
 const placementOf = (options) => (options?.placement === "belowEditor" ? "below_editor" : "above_editor");
 const optionText = (option) => (typeof option === "string" ? option : String(option?.label ?? option?.value ?? option));
 
@@ -93,12 +107,12 @@ export function makeUi(native) {
       isExpanded = expanded === true;
     },
     // The client owns its editor and its keys.
-    setEditorComponent: () => undefined,
+    setEditorComponent: (factory) => (factory ? withoutEffect("ctx.ui.setEditorComponent") : undefined),
     getEditorComponent: () => undefined,
-    addAutocompleteProvider: () => () => undefined,
-    onTerminalInput: () => () => undefined,
-    setWorkingVisible: () => undefined,
-    setWorkingIndicator: () => undefined,
-    setHiddenThinkingLabel: () => undefined,
+    addAutocompleteProvider: inert("ctx.ui.addAutocompleteProvider"),
+    onTerminalInput: inert("ctx.ui.onTerminalInput"),
+    setWorkingVisible: inert("ctx.ui.setWorkingVisible"),
+    setWorkingIndicator: inert("ctx.ui.setWorkingIndicator"),
+    setHiddenThinkingLabel: inert("ctx.ui.setHiddenThinkingLabel"),
   };
 }

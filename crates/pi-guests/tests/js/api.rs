@@ -238,6 +238,22 @@ async fn process_is_spoken_with_while_it_runs() {
 }
 
 #[tokio::test]
+async fn what_has_no_effect_is_told_once() {
+    let seat = seat(&Heard::default());
+    let source =
+        "export default (pi) => { pi.registerEntryRenderer('note', () => {}); pi.on('agent_start', (event, ctx) => {
+        for (let count = 0; count < 3; count++) ctx.ui.onTerminalInput(() => {}); }); }";
+    let guest = JsGuest::start(program(source), seat.desk.clone()).await.expect("it loads");
+    guest.handle(0, Arc::new(Event::AgentStart), ask()).await.expect("an answer");
+    guest.shutdown().await;
+    let expected = ["pi.registerEntryRenderer", "ctx.ui.onTerminalInput"]
+        .map(|name| format!("extension.stderr test: {name} has no effect here"));
+    let mut lines = heard_of(&seat, "extension.stderr").await;
+    lines.sort_unstable_by_key(|line| line.contains("ctx.ui"));
+    assert_eq!(lines, expected);
+}
+
+#[tokio::test]
 async fn bytes_are_packed_and_unpacked() {
     let body = "const text = 'again and again '.repeat(1000);
         const told = (act) => { try { return String(act()) === text; } catch ({ code }) { return code; } };
