@@ -32,5 +32,5 @@ pub use self::{
     limits::Limits,
     modules::{Code, Library},
     place::{Place, architecture, platform},
-    thread::{Health, Program},
+    thread::Program,
 };

@@ -8,9 +8,13 @@
 //! [`js::JsGuest`] or [`wasm::WasmGuest`]; servers beside us are [`mcp::McpGuest`].
 
 pub mod discovery;
+mod health;
 pub mod js;
 pub mod launcher;
 pub mod mcp;
 pub mod wasm;
 
-pub use self::launcher::{Surroundings, Tiers};
+pub use self::{
+    health::{Health, Restarts},
+    launcher::{Surroundings, Tiers},
+};

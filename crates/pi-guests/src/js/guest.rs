@@ -30,8 +30,9 @@ use super::{
     fuse::Fuse,
     job::{Answer, Job, JobId, JobTerms, Task},
     life::GRACE,
-    thread::{self, Health, Program, Shared, Wake, loading_terms},
+    thread::{self, Program, Shared, Wake, loading_terms},
 };
+use crate::health::Health;
 
 /// An extension in JavaScript: a runtime and a thread of its own.
 pub struct JsGuest {

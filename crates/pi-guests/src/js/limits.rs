@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::health::Restarts;
+
 /// The limits of one guest. They are always on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -17,12 +19,8 @@ pub struct Limits {
     pub timers: usize,
     /// Host calls that may be open at the same time.
     pub calls: usize,
-    /// How often it is started anew within [`Limits::memory_of_faults`] before it stays away.
-    pub restarts: usize,
-    /// After which time a restart is forgotten.
-    pub memory_of_faults: Duration,
-    /// How long the second restart waits; each further one waits twice as long as the one before.
-    pub back_off: Duration,
+    /// How often it is started anew before it stays away.
+    pub restarts: Restarts,
 }
 
 impl Default for Limits {
@@ -34,9 +32,7 @@ impl Default for Limits {
             loading: Duration::from_secs(30),
             timers: 10_000,
             calls: 1_024,
-            restarts: 5,
-            memory_of_faults: Duration::from_secs(600),
-            back_off: Duration::from_secs(1),
+            restarts: Restarts::default(),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The thread of a guest: it lives as long as the guest and starts a runtime anew when one had to be stopped.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
     sync::{
         Arc, Mutex, PoisonError,
         mpsc::{Receiver, Sender},
     },
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use serde_json::Value;
@@ -27,6 +27,7 @@ use super::{
     place::Place,
     room::CallResult,
 };
+use crate::health::{Consequence, Health, History};
 use pi_exthost::{Desk, GuestFault, GuestId, Registration, Stopwatch, desk::Feed};
 
 /// What is run, and how.
@@ -97,20 +98,6 @@ pub(crate) struct Shared {
     health: watch::Sender<Health>,
 }
 
-/// How a guest is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Health {
-    Running,
-    /// It was stopped and starts anew when it is needed.
-    Resting {
-        restarts: usize,
-    },
-    /// It was stopped too often.
-    Quarantined,
-    /// It does not run any more.
-    Ended,
-}
-
 impl Shared {
     pub(crate) fn new(registration: Registration) -> Self {
         Self { registration: Mutex::new(Arc::new(registration)), health: watch::Sender::new(Health::Running) }
@@ -146,18 +133,19 @@ pub(crate) fn start(guest: Arc<Guest>, inbox: Receiver<Wake>, load: Job) -> std:
                 Ending::Tripped(trip) => format!("it went over its limit of {}", trip.limit()),
                 Ending::Broken(problem) => problem,
             };
-            let rest = history.note(&guest.program.limits);
-            tracing::warn!(guest = %guest.id, reason, restarts = history.faults.len(), "an extension was stopped");
-            let Some(rest) = rest else {
-                tracing::warn!(guest = %guest.id, "an extension was stopped too often and stays away");
-                guest.shared.health.send_replace(Health::Quarantined);
-                turn_away(&inbox);
-                break;
-            };
-            guest.shared.health.send_replace(Health::Resting { restarts: history.faults.len() });
-            match next_job(&inbox, rest) {
-                Some(job) => then = Some(job),
-                None => break,
+            match history.note(&guest.id, &reason, now(), &guest.program.limits.restarts) {
+                Consequence::StayAway => {
+                    guest.shared.health.send_replace(Health::Quarantined);
+                    turn_away(&inbox);
+                    break;
+                }
+                Consequence::Rest { restarts, until } => {
+                    guest.shared.health.send_replace(Health::Resting { restarts });
+                    match next_job(&inbox, until) {
+                        Some(job) => then = Some(job),
+                        None => break,
+                    }
+                }
             }
             guest.shared.health.send_replace(Health::Running);
         }
@@ -181,38 +169,16 @@ pub(crate) fn loading_terms(limits: &Limits) -> JobTerms {
 /// The number of the job with which a runtime begins that nobody asked for.
 pub(super) const RELOAD: JobId = BACKGROUND - 1;
 
-/// How often and when a guest was stopped.
-#[derive(Default)]
-struct History {
-    faults: VecDeque<Instant>,
-}
-
-impl History {
-    /// One more; until when it rests, or nothing if it stays away.
-    #[expect(clippy::disallowed_methods, reason = "a guest's thread has no other clock")]
-    fn note(&mut self, limits: &Limits) -> Option<Instant> {
-        let now = Instant::now();
-        self.faults.push_back(now);
-        while self.faults.front().is_some_and(|fault| now.duration_since(*fault) > limits.memory_of_faults) {
-            self.faults.pop_front();
-        }
-        let count = self.faults.len();
-        if count > limits.restarts {
-            return None;
-        }
-        // The first restart is free; a fault now and then is nobody's habit.
-        let factor = u32::try_from(count).map_or(u32::MAX, |count| 2_u32.saturating_pow(count.saturating_sub(2)));
-        let rest = if count == 1 { Duration::ZERO } else { limits.back_off.saturating_mul(factor) };
-        now.checked_add(rest)
-    }
+#[expect(clippy::disallowed_methods, reason = "a guest's thread has no other clock")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// The next job after the rest; those before are turned away.
-#[expect(clippy::disallowed_methods, reason = "a guest's thread has no other clock")]
 fn next_job(inbox: &Receiver<Wake>, rest: Instant) -> Option<Job> {
     loop {
         match inbox.recv().ok()? {
-            Wake::Job(job) if Instant::now() >= rest => return Some(*job),
+            Wake::Job(job) if now() >= rest => return Some(*job),
             Wake::Job(job) => {
                 let limit = "restarts: it rests for a moment".to_owned();
                 drop(job.reply.send(Err(GuestFault::OverLimit { limit })));

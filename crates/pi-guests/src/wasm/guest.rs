@@ -1,7 +1,6 @@
 //! A guest as the rest of the system holds it.
 
 use std::{
-    collections::VecDeque,
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
@@ -33,7 +32,7 @@ use super::{
     pool::{Pool, Traffic},
     room::{Shared, Work},
 };
-use crate::js::Health;
+use crate::health::{Consequence, Health, History};
 
 /// How long a guest may take to put things in order at its end.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -66,8 +65,9 @@ pub struct WasmGuest {
 /// How a guest is, and how it was.
 struct Condition {
     health: Health,
-    faults: VecDeque<Instant>,
-    rests_until: Option<Instant>,
+    history: History,
+    /// When it may be asked again, if it rests.
+    rests_until: Instant,
 }
 
 impl WasmGuest {
@@ -80,13 +80,14 @@ impl WasmGuest {
         let traffic = Arc::new(Traffic::default());
         let pool = Arc::new(Pool::new(limits.instances, Arc::clone(&traffic)));
         let shared = Shared { machine, desk, limits, traffic, memory: Arc::default() };
+        let condition = Condition { health: Health::Running, history: History::default(), rests_until: Instant::now() };
         let guest = Self {
             code,
             shared,
             registration: Mutex::new(Arc::new(empty.clone())),
             empty,
             pool,
-            condition: Mutex::new(Condition { health: Health::Running, faults: VecDeque::new(), rests_until: None }),
+            condition: Mutex::new(condition),
             end: CancellationToken::new(),
         };
         let place = guest.pool.place().await;
@@ -134,7 +135,7 @@ impl WasmGuest {
         let mut condition = self.condition();
         match condition.health {
             Health::Running => Ok(()),
-            Health::Resting { .. } if condition.rests_until.is_none_or(|until| Instant::now() >= until) => {
+            Health::Resting { .. } if Instant::now() >= condition.rests_until => {
                 condition.health = Health::Running;
                 Ok(())
             }
@@ -147,29 +148,18 @@ impl WasmGuest {
 
     /// An instance was lost by its own fault.
     fn note_fault(&self, reason: &str) {
-        let limits = &self.shared.limits;
         let mut condition = self.condition();
         if matches!(condition.health, Health::Ended | Health::Quarantined) {
             return;
         }
-        let now = Instant::now();
-        condition.faults.push_back(now);
-        while condition.faults.front().is_some_and(|fault| now.duration_since(*fault) > limits.memory_of_faults) {
-            condition.faults.pop_front();
+        let (guest, limit) = (self.shared.desk.guest(), &self.shared.limits.restarts);
+        match condition.history.note(guest, reason, Instant::now().into_std(), limit) {
+            Consequence::Rest { restarts, until } => {
+                condition.rests_until = until.into();
+                condition.health = Health::Resting { restarts };
+            }
+            Consequence::StayAway => condition.health = Health::Quarantined,
         }
-        let restarts = condition.faults.len();
-        let guest = self.shared.desk.guest();
-        tracing::warn!(%guest, reason, restarts, "an extension was stopped");
-        if restarts > limits.restarts {
-            tracing::warn!(%guest, "an extension was stopped too often and stays away");
-            condition.health = Health::Quarantined;
-            return;
-        }
-        // The first restart is free; a fault now and then is nobody's habit.
-        let factor = u32::try_from(restarts).map_or(u32::MAX, |count| 2_u32.saturating_pow(count.saturating_sub(2)));
-        let rest = if restarts == 1 { Duration::ZERO } else { limits.back_off.saturating_mul(factor) };
-        condition.rests_until = now.checked_add(rest);
-        condition.health = Health::Resting { restarts };
     }
 
     async fn ask(

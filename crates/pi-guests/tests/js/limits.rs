@@ -3,7 +3,10 @@
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use pi_exthost::{Ask, Guest, GuestFault, Stopwatch};
-use pi_guests::js::{Health, JsGuest, Limits, Program, Time};
+use pi_guests::{
+    Health, Restarts,
+    js::{JsGuest, Limits, Program, Time},
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +23,7 @@ fn quick() -> Limits {
     Limits {
         stretch: Duration::from_millis(200),
         memory: 16 << 20,
-        back_off: Duration::from_millis(20),
+        restarts: Restarts { back_off: Duration::from_millis(20), ..Restarts::default() },
         ..Limits::default()
     }
 }
@@ -82,8 +85,8 @@ async fn cancelled_call_hears_its_signal() {
 
 #[tokio::test]
 async fn guest_that_trips_too_often_stays_away() {
-    let limits =
-        Limits { restarts: 2, back_off: Duration::ZERO, stretch: Duration::from_millis(50), ..Limits::default() };
+    let restarts = Restarts { most: 2, back_off: Duration::ZERO, ..Restarts::default() };
+    let limits = Limits { restarts, stretch: Duration::from_millis(50), ..Limits::default() };
     let guest = start(limited(&moody("for (;;) {}"), limits)).await.expect("it loads");
     for _ in 0..3 {
         call(&guest, "t", json!({ "bad": true })).await.expect_err("too long");
@@ -94,8 +97,8 @@ async fn guest_that_trips_too_often_stays_away() {
 
 #[tokio::test]
 async fn guest_rests_before_it_is_started_a_second_time() {
-    let limits =
-        Limits { back_off: Duration::from_secs(3600), stretch: Duration::from_millis(50), ..Limits::default() };
+    let restarts = Restarts { back_off: Duration::from_secs(3600), ..Restarts::default() };
+    let limits = Limits { restarts, stretch: Duration::from_millis(50), ..Limits::default() };
     let guest = start(limited(&moody("for (;;) {}"), limits)).await.expect("it loads");
     for _ in 0..2 {
         call(&guest, "t", json!({ "bad": true })).await.expect_err("too long");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pi_exthost::{Ask, Guest, GuestFault, Stopwatch};
 use pi_guests::{
-    js::Health,
+    Health, Restarts,
     wasm::{Code, CodeFault, Limits, Program, WasmGuest},
 };
 use serde_json::json;
@@ -19,7 +19,7 @@ fn quick() -> Limits {
     Limits {
         memory: 16 << 20,
         stretch: Duration::from_millis(200),
-        back_off: Duration::from_millis(1),
+        restarts: Restarts { back_off: Duration::from_millis(1), ..Restarts::default() },
         ..Limits::default()
     }
 }
@@ -162,7 +162,8 @@ async fn guest_that_waits_for_its_host_still_answers() {
 #[tokio::test]
 async fn guest_that_traps_too_often_stays_away() {
     let house = House::new(OPEN);
-    let limits = Limits { restarts: 2, back_off: Duration::ZERO, ..Limits::default() };
+    let restarts = Restarts { most: 2, back_off: Duration::ZERO, ..Restarts::default() };
+    let limits = Limits { restarts, ..Limits::default() };
     let guest = start(&house, limits).await.expect("it starts");
     for _ in 0..3 {
         call(&guest, "trap", unlimited()).await;
@@ -174,7 +175,8 @@ async fn guest_that_traps_too_often_stays_away() {
 #[tokio::test]
 async fn guest_rests_before_it_is_started_a_second_time() {
     let house = House::new(OPEN);
-    let limits = Limits { back_off: Duration::from_secs(3600), ..Limits::default() };
+    let restarts = Restarts { back_off: Duration::from_secs(3600), ..Restarts::default() };
+    let limits = Limits { restarts, ..Limits::default() };
     let guest = start(&house, limits).await.expect("it starts");
     for _ in 0..2 {
         call(&guest, "trap", unlimited()).await;
