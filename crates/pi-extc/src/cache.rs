@@ -20,7 +20,7 @@ use crate::{
     unpacked,
 };
 
-const MAGIC: &[u8] = b"pi.ext.cache.v1\n";
+const MAGIC: &[u8] = b"pi.ext.cache.v2\n";
 const ENTRIES: &str = "entries";
 const END: &str = "sealed";
 
@@ -182,10 +182,15 @@ impl Cache {
     /// The content of a sound entry. One that is not sound is removed.
     pub(crate) fn get(&self, kind: Kind, key: &Digest) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let bytes = file::read(&path).ok()?;
-        match self.opened(key, &bytes) {
-            Some(entry) if entry.kind == kind && entry.engine == kind.engine() => Some(entry.content.to_vec()),
-            Some(_) | None => {
+        let mut bytes = file::read(&path).ok()?;
+        let sound = self.opened(key, &bytes).filter(|entry| entry.kind == kind && entry.engine == kind.engine());
+        match sound.map(|entry| entry.content.len()) {
+            // Machine code is large: it stays where it was read to.
+            Some(length) => {
+                bytes.drain(..bytes.len() - length);
+                Some(bytes)
+            }
+            None => {
                 tracing::warn!(entry = %path.display(), "an entry of the cache is not as it was written and is removed");
                 if let Err(error) = file::remove(&path) {
                     tracing::warn!(entry = %path.display(), %error, "it cannot be removed");
@@ -309,9 +314,9 @@ fn component_key(component: &[u8], engine: &str) -> Digest {
     key(Kind::MachineCode, &[&Digest::of(component).to_string(), engine])
 }
 
-/// What is sealed: an entry under another name is another entry.
+/// What is sealed: an entry under another name is another entry. Its digest stands for what it holds, which is not copied.
 fn named(key: &Digest, sealed: &[u8]) -> Vec<u8> {
-    [key.as_bytes(), sealed].concat()
+    [&key.as_bytes()[..], &Digest::of(sealed).as_bytes()[..]].concat()
 }
 
 fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {
