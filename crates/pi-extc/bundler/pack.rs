@@ -17,7 +17,7 @@ use rolldown_error::{BuildDiagnostic, DiagnosticOptions};
 
 use super::{
     plugin::{Hall, PRELUDE, State},
-    protocol::{Answer, Built, Fault, Found, Place, Request},
+    protocol::{Answer, Built, Fault, Found, Place, Purpose, Request},
     rule::Rule,
 };
 
@@ -49,7 +49,7 @@ pub(crate) async fn pack(request: Request) -> Answer {
         Output::Asset(_) => None,
     });
     match chunk {
-        Some(chunk) => Answer::Built(Box::new(finished(chunk, &state))),
+        Some(chunk) => finished(chunk, &state),
         None => Answer::Refused(vec![Fault { message: "nothing was bundled".to_owned(), hint: None, place: None }]),
     }
 }
@@ -102,33 +102,61 @@ fn options(request: &Request) -> BundlerOptions {
     }
 }
 
-fn finished(chunk: &OutputChunk, state: &State) -> Built {
+fn finished(chunk: &OutputChunk, state: &State) -> Answer {
     // What was shaken off is not part of the extension, and nothing is said about it.
     let kept: BTreeSet<&Path> = chunk.modules.keys.iter().map(|id| Path::new(id.as_str())).collect();
     let scanned = state.take_scans();
-    let mut findings: Vec<Found> = Vec::new();
+    let (mut findings, mut faults) = (Vec::new(), Vec::new());
     let (mut assets, mut capabilities) = (BTreeSet::new(), BTreeSet::new());
     for (file, scan) in scanned.iter().filter(|(file, _)| kept.contains(file.as_path())) {
         findings.extend(scan.findings.iter().cloned());
-        findings.extend(scan.imports.iter().filter_map(|import| state.judge(file, import)));
+        let lost = scan.imports.iter().filter_map(|import| state.judge(file, import));
+        match state.request.purpose {
+            Purpose::Script => findings.extend(lost),
+            Purpose::Component => faults.extend(lost.map(unavailable)),
+        }
         assets.extend(scan.assets.iter().cloned());
         capabilities.extend(scan.capabilities.iter().map(|&it| it.to_owned()));
     }
-    if !chunk.exports.iter().any(|name| name == "default") {
-        let file = state.request.entry.clone();
-        let subject = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let place = Place { file, line: 1, column: 1, length: 1, text: String::new() };
-        findings.push(Found { rule: Rule::NoFactory, subject, place });
-    }
     let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();
-    Built {
-        bundle: format!("{PRELUDE}\n{}", chunk.code),
-        source_map: moved_down(&map),
+    let (bundle, source_map) = match state.request.purpose {
+        Purpose::Script => (format!("{PRELUDE}\n{}", chunk.code), moved_down(&map)),
+        Purpose::Component => (chunk.code.clone(), map),
+    };
+    match (state.request.purpose, chunk.exports.iter().map(|name| name.as_str()).collect::<Vec<&str>>()) {
+        (Purpose::Script, exported) if !exported.contains(&"default") => {
+            let file = state.request.entry.clone();
+            let subject = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let place = Place { file, line: 1, column: 1, length: 1, text: String::new() };
+            findings.push(Found { rule: Rule::NoFactory, subject, place });
+        }
+        (Purpose::Component, exported) if !exported.contains(&"guest") => {
+            let hint = "export const guest = { init, callTool, runCommand, handleEvent, shutdown }".to_owned();
+            faults.push(Fault { message: "it exports no `guest`".to_owned(), hint: Some(hint), place: None });
+        }
+        (Purpose::Script | Purpose::Component, _) => {}
+    }
+    if !faults.is_empty() {
+        return Answer::Refused(faults);
+    }
+    Answer::Built(Box::new(Built {
+        bundle,
+        source_map,
         sources: state.sources(),
         assets: assets.into_iter().filter(|it| it.exists()).collect(),
         missing: state.missing(),
         findings,
         capabilities: capabilities.into_iter().collect(),
+    }))
+}
+
+/// An import that a component cannot have.
+fn unavailable(found: Found) -> Fault {
+    let hint = "import a connector such as pi:extension/fs@1.0.0, or leave \"engine\": \"wasm\" out of extension.json";
+    Fault {
+        message: format!("`{}` is not there for a component", found.subject),
+        hint: Some(hint.to_owned()),
+        place: Some(found.place),
     }
 }
 

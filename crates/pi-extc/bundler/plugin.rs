@@ -20,7 +20,7 @@ use rolldown_common::{ImportKind, ResolvedId, side_effects::HookSideEffects};
 
 use super::{
     builtin,
-    protocol::{Fault, Found, Place, Request},
+    protocol::{Fault, Found, Place, Purpose, Request},
     rule::Rule,
     scan::{self, As, Import, Scan},
 };
@@ -35,6 +35,8 @@ const TEXT: &str = "?pi:text";
 /// An address may hold a whole program.
 const LONGEST_SUBJECT: usize = 80;
 const NODE_MODULES: &str = "node_modules";
+/// How the names of connectors begin, for components.
+const CONNECTORS: &str = "pi:extension/";
 
 /// What one bundling collects. Hooks run on several threads and hold a lock for a moment only.
 #[derive(Debug)]
@@ -177,6 +179,9 @@ impl Plugin for Hall {
         if args.is_entry || specifier.starts_with('\0') || importer.is_some_and(|it| it.starts_with('\0')) {
             return Ok(None);
         }
+        if state.request.purpose == Purpose::Component && specifier.starts_with(CONNECTORS) {
+            return Ok(Some(HookResolveIdOutput { external: Some(true.into()), ..id(specifier.to_owned()) }));
+        }
         if let Some(shim) = state.request.hosts.get(specifier) {
             // A module that loads, and whose use throws, is to be told of all the same.
             if let Some(rule) = builtin::rule_of_shim(specifier) {
@@ -258,7 +263,11 @@ impl Plugin for Hall {
         }
         let file = PathBuf::from(args.id);
         let Some(scan) = scan::scan(&file, args.code, args.module_type, &self.0.request) else { return Ok(None) };
-        let code = scan.edited(args.code);
+        let code = match self.0.request.purpose {
+            Purpose::Script => scan.edited(args.code),
+            // There is nothing that the edits could lead to.
+            Purpose::Component => None,
+        };
         self.0.collected().scans.insert(file, scan);
         // Edits stay on their line, so that the map needs to know nothing of them.
         Ok(code.map(|code| HookTransformOutput {

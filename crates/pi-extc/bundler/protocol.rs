@@ -33,6 +33,16 @@ pub(crate) struct Request {
     pub(crate) entry: PathBuf,
     /// Names that the host answers itself, each with the shim that does.
     pub(crate) hosts: BTreeMap<String, String>,
+    pub(crate) purpose: Purpose,
+}
+
+/// What the bundle is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Purpose {
+    /// It runs as it is: what is not there is a module that throws when it is used.
+    Script,
+    /// It becomes part of a component: connectors stay imports, and nothing else of a host is there.
+    Component,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! An extension that was bundled and scanned, or is a component.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -20,17 +20,17 @@ use serde_json::json;
 use crate::{
     bundler::{
         self,
-        protocol::{Answer, Built, Found, Place, Question, Request},
+        protocol::{Answer, Built, Found, Place, Purpose, Question, Request},
     },
     cache::Module,
     component::{self, COMPONENT_ENGINE},
-    container,
-    crates::{self, Compiled},
+    container, crates,
     fault::{BuildFault, Fault},
     file, rules,
     scan::Scan,
+    scripts,
     shims::{HOST_MODULES, engine_version},
-    source::{Source, sources},
+    source::{Source, is_script, sources},
 };
 
 /// Many times what the largest extension takes.
@@ -38,7 +38,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How much the assets of an extension may hold: they are copied into the artifact.
 const MOST_FILES: u64 = 2000;
 const MOST_BYTES: u64 = 64 << 20;
-/// Where a crate is built to, unless somebody says otherwise.
+/// Where an extension is built to, unless somebody says otherwise.
 const BUILT: &str = "dist/extension.artifact";
 
 /// Where and how extensions are built.
@@ -48,15 +48,15 @@ pub struct Workshop {
     pub cache: PathBuf,
     /// How long bundling may take.
     pub limit: Duration,
-    pub crates: Crates,
+    pub compilers: Compilers,
 }
 
-/// What is done about an extension that is a crate in Rust.
+/// What is done about an extension of which a program that is not ours makes a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Crates {
-    /// Its compiler runs, and with it whatever its build scripts want: only when somebody asks for it.
-    Compile,
-    /// It is taken as it was built last.
+pub enum Compilers {
+    /// That program runs, and with it whatever the extension wants of it: only when somebody asks for it.
+    Run,
+    /// The extension is taken as it was built last.
     AsBuilt,
 }
 
@@ -109,7 +109,7 @@ pub struct Evidence {
 
 impl Workshop {
     pub fn new(cache: PathBuf) -> Self {
-        Self { cache, limit: LIMIT, crates: Crates::AsBuilt }
+        Self { cache, limit: LIMIT, compilers: Compilers::AsBuilt }
     }
 }
 
@@ -138,36 +138,66 @@ pub async fn build_all(source: &Path, workshop: &Workshop) -> Result<Vec<Artifac
 pub(crate) async fn build_source(source: &Source, workshop: &Workshop) -> Result<Artifact, BuildFault> {
     match source.manifest.tier() {
         Ok(Tier::Js) => bundle(source, workshop).await,
-        Ok(Tier::Wasm) if crates::is_crate(&source.entry) => match workshop.crates {
-            Crates::Compile => crates::compile(&source.entry).await.and_then(|made| component(source, &made)),
-            Crates::AsBuilt => as_built(source),
+        Ok(Tier::Wasm) if crates::is_crate(&source.entry) => match workshop.compilers {
+            Compilers::Run => {
+                let component = crates::compile(&source.entry).await?;
+                as_component(source, Compiled::of(&component, crates::sources(&source.entry))?)
+            }
+            Compilers::AsBuilt => as_built(source),
         },
-        Ok(Tier::Wasm) => component(source, &Compiled { component: source.entry.clone(), sources: Vec::new() }),
+        Ok(Tier::Wasm) if is_script(&source.entry) => match workshop.compilers {
+            Compilers::Run => componentize(source, workshop).await,
+            Compilers::AsBuilt => as_built(source),
+        },
+        Ok(Tier::Wasm) => as_component(source, Compiled::of(&source.entry, vec![source.entry.clone()])?),
         Ok(Tier::Mcp) | Err(_) => Err(BuildFault::OtherTier { path: source.entry.clone() }),
     }
 }
 
-/// Takes a component as it is; `compiled` says where it lies and what it was made from.
-fn component(source: &Source, compiled: &Compiled) -> Result<Artifact, BuildFault> {
-    let bytes = file::read_source(&compiled.component)?;
-    let bad = |fault| BuildFault::BadComponent { path: compiled.component.clone(), fault };
-    let imports = component::imports(&bytes).map_err(bad)?;
-    let sources = match compiled.sources.is_empty() {
-        true => vec![compiled.component.clone()],
-        false => compiled.sources.clone(),
-    };
+/// A component, and what was found on the way to it.
+struct Compiled {
+    /// For whoever is told that it is none.
+    path: PathBuf,
+    bytes: Vec<u8>,
+    /// What it was made from, as far as it lies with the extension.
+    sources: Vec<PathBuf>,
+    findings: Vec<Finding>,
+    /// Files that the sources name.
+    named: Vec<PathBuf>,
+}
+
+impl Compiled {
+    fn of(path: &Path, sources: Vec<PathBuf>) -> Result<Self, BuildFault> {
+        let bytes = file::read_source(path)?;
+        Ok(Self { path: path.to_path_buf(), bytes, sources, findings: Vec::new(), named: Vec::new() })
+    }
+}
+
+fn as_component(source: &Source, compiled: Compiled) -> Result<Artifact, BuildFault> {
+    let Compiled { path, bytes, sources, mut findings, named } = compiled;
+    let imports = component::imports(&bytes).map_err(|fault| BuildFault::BadComponent { path, fault })?;
+    findings.extend(imports.findings());
     let made = Made {
         code: Code::Component(bytes.into()),
-        assets: assets(source, &[])?,
+        assets: assets(source, &named)?,
         sources,
-        findings: imports.findings(),
+        findings,
         inferred: imports.capabilities(),
         missing: Vec::new(),
     };
     assembled(source, made)
 }
 
-/// What was built of a crate before.
+/// JavaScript that asks to run as a component.
+async fn componentize(source: &Source, workshop: &Workshop) -> Result<Artifact, BuildFault> {
+    let built = bundled(source, workshop, Purpose::Component).await?;
+    let bytes = scripts::componentize(&source.root, &workshop.cache, &built).await?;
+    let findings = built.findings.iter().map(|it| finding(it, &source.root)).collect();
+    let path = source.entry.clone();
+    as_component(source, Compiled { path, bytes, sources: built.sources, findings, named: built.assets })
+}
+
+/// What was built of it before.
 fn as_built(source: &Source) -> Result<Artifact, BuildFault> {
     let path = source.root.join(BUILT);
     if !path.is_file() {
@@ -181,24 +211,30 @@ fn as_built(source: &Source) -> Result<Artifact, BuildFault> {
 }
 
 async fn bundle(source: &Source, workshop: &Workshop) -> Result<Artifact, BuildFault> {
-    let hosts = HOST_MODULES.clone();
-    let request = Request { root: source.root.clone(), entry: source.entry.clone(), hosts };
+    let built = bundled(source, workshop, Purpose::Script).await?;
+    let Built { bundle, source_map, findings, missing, sources, capabilities, assets: named, .. } = built;
+    let mut findings: Vec<Finding> = findings.iter().map(|it| finding(it, &source.root)).collect();
+    findings.sort_by_key(|it| std::cmp::Reverse(it.verdict));
+    let made = Made {
+        code: Code::Script { bundle: bundle.into(), source_map: source_map.into() },
+        assets: assets(source, &named)?,
+        sources,
+        findings,
+        inferred: capabilities.iter().map(|it| Capability::from(it.as_str())).collect(),
+        missing,
+    };
+    assembled(source, made)
+}
+
+async fn bundled(source: &Source, workshop: &Workshop, purpose: Purpose) -> Result<Built, BuildFault> {
+    let hosts = match purpose {
+        Purpose::Script => HOST_MODULES.clone(),
+        Purpose::Component => BTreeMap::new(),
+    };
+    let request = Request { root: source.root.clone(), entry: source.entry.clone(), hosts, purpose };
     match bundler::ask(&Question::Bundle(request), &workshop.cache, workshop.limit).await? {
         Answer::Scanned(_) => Err(BuildFault::off_topic()),
-        Answer::Built(built) => {
-            let Built { bundle, source_map, findings, missing, sources, capabilities, assets: named, .. } = *built;
-            let mut findings: Vec<Finding> = findings.iter().map(|it| finding(it, &source.root)).collect();
-            findings.sort_by_key(|it| std::cmp::Reverse(it.verdict));
-            let made = Made {
-                code: Code::Script { bundle: bundle.into(), source_map: source_map.into() },
-                assets: assets(source, &named)?,
-                sources,
-                findings,
-                inferred: capabilities.iter().map(|it| Capability::from(it.as_str())).collect(),
-                missing,
-            };
-            assembled(source, made)
-        }
+        Answer::Built(built) => Ok(*built),
         Answer::Refused(faults) => {
             let faults = faults.into_iter().map(|it| fault(it, &source.root)).collect();
             Err(BuildFault::Sources { faults })

@@ -17,13 +17,6 @@ pub(crate) const MANIFEST: &str = "Cargo.toml";
 /// Files of a crate that are looked at to see whether it changed.
 const MOST_SOURCES: usize = 2000;
 
-/// What the compiler made.
-pub(crate) struct Compiled {
-    pub(crate) component: PathBuf,
-    /// What it was made from, as far as it lies in the crate.
-    pub(crate) sources: Vec<PathBuf>,
-}
-
 /// A line of what cargo says; most of them say something else.
 #[derive(Deserialize)]
 struct Line {
@@ -38,8 +31,8 @@ pub(crate) fn is_crate(entry: &Path) -> bool {
     entry.file_name().is_some_and(|name| name == MANIFEST)
 }
 
-/// Runs cargo, which takes as long as it takes. Dropping the future ends it.
-pub(crate) async fn compile(manifest: &Path) -> Result<Compiled, BuildFault> {
+/// Runs cargo, which takes as long as it takes, and says where the component lies. Dropping the future ends it.
+pub(crate) async fn compile(manifest: &Path) -> Result<PathBuf, BuildFault> {
     #[expect(clippy::disallowed_methods, reason = "the one place where this crate starts the compiler")]
     let mut cargo = std::process::Command::new("cargo");
     cargo.args(["build", "--release", "--lib", "--target", TARGET, "--message-format", "json-render-diagnostics"]);
@@ -53,13 +46,12 @@ pub(crate) async fn compile(manifest: &Path) -> Result<Compiled, BuildFault> {
     let lines = said.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
     let own = lines.filter(|line| line.reason == "compiler-artifact" && line.manifest_path == manifest);
     let component = own.flat_map(|line| line.filenames).find(|file| file.extension().is_some_and(|end| end == "wasm"));
-    let component = component.ok_or_else(|| BuildFault::NoComponent { path: manifest.to_path_buf() })?;
-    let folder = manifest.parent().unwrap_or(Path::new("."));
-    Ok(Compiled { component, sources: sources(folder) })
+    component.ok_or_else(|| BuildFault::NoComponent { path: manifest.to_path_buf() })
 }
 
 /// The files of a crate that its component depends on.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(manifest: &Path) -> Vec<PathBuf> {
+    let folder = manifest.parent().unwrap_or(Path::new("."));
     let mut found: Vec<PathBuf> = [MANIFEST, "Cargo.lock", "build.rs"]
         .iter()
         .map(|name| folder.join(name))

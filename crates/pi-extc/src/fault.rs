@@ -33,6 +33,10 @@ pub enum BuildFault {
     Compiler { path: PathBuf, said: String },
     #[error("{} makes no component", path.display())]
     NoComponent { path: PathBuf },
+    #[error("{} is to run as a component, and componentize-qjs, which makes one of JavaScript, is not installed", path.display())]
+    NoComponentizer { path: PathBuf },
+    #[error("componentize-qjs is installed, but Node, which runs it, cannot be started")]
+    NoNode { source: io::Error },
     /// What is wrong with the sources; never empty.
     #[error("{}", told(faults))]
     Sources { faults: Vec<Fault> },
@@ -111,6 +115,13 @@ impl BuildFault {
             }
             Self::Compiler { .. } => "correct the sources and build again",
             Self::NoComponent { .. } => "add crate-type = [\"cdylib\"] to [lib] in Cargo.toml",
+            Self::NoComponentizer { .. } => {
+                "install it with `npm install --save-dev componentize-qjs@0.4.5` in the folder of the extension (it needs Node \
+                 18), or leave \"engine\": \"wasm\" out of extension.json: JavaScript runs without it"
+            }
+            Self::NoNode { .. } => {
+                "install Node 18 or newer, or leave \"engine\": \"wasm\" out of extension.json: JavaScript runs without it"
+            }
             Self::Sources { .. } => "correct the sources and build again",
             Self::NoBundler => {
                 "use a build of pi that was made on this kind of machine, or build the extension elsewhere"

@@ -32,6 +32,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes a folder with all that is in it.
 pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -20,6 +20,7 @@ mod frame;
 mod load;
 mod rules;
 mod scan;
+mod scripts;
 mod seal;
 mod shims;
 mod signature;
@@ -27,7 +28,7 @@ mod source;
 mod unpacked;
 
 pub use self::{
-    artifact::{Artifact, Asset, Code, Crates, Evidence, Workshop, build, build_all},
+    artifact::{Artifact, Asset, Code, Compilers, Evidence, Workshop, build, build_all},
     cache::{Bytecode, Cache, Entry, Health, Kind, MachineCode, Module, Pruned},
     component::{COMPONENT_ENGINE, ComponentFault},
     container::{ContainerFault, read as read_container, write as write_container},

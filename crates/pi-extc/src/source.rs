@@ -207,7 +207,8 @@ fn index(folder: &Path) -> Option<PathBuf> {
     INDEXES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
 }
 
-fn is_script(path: &Path) -> bool {
+/// Whether it is a file of TypeScript or JavaScript.
+pub(crate) fn is_script(path: &Path) -> bool {
     let is_declaration = path.to_string_lossy().ends_with(".d.ts");
     !is_declaration && path.extension().and_then(|end| end.to_str()).is_some_and(|end| SCRIPTS.contains(&end))
 }

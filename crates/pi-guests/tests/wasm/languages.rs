@@ -1,4 +1,4 @@
-//! Extensions that compilers made: the examples of the SDK in Rust, and one in JavaScript. Where a compiler or its target
+//! Extensions that compilers made: the examples of the SDK in Rust, and one in TypeScript. Where a compiler or its target
 //! is missing that is said, loudly.
 
 use std::{
@@ -8,12 +8,14 @@ use std::{
     sync::Arc,
 };
 
+use pi_extc::{Cache, Compilers, Workshop, load};
 use pi_exthost::{
     Guests,
     verdict::{ToolCallVerdict, Verdict},
 };
+use pi_extproto::manifest::Tier;
 use pi_guests::wasm::{Code, Program, WasmGuest};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::house::{House, MACHINE, OPEN, event, invocation, never, program, told};
 
@@ -68,7 +70,7 @@ async fn attend(house: &House, component: &Path) -> Arc<Guests> {
     house.attend(guest.expect("it starts"))
 }
 
-async fn call(guests: &Guests, tool: &str, input: serde_json::Value) -> String {
+async fn call(guests: &Guests, tool: &str, input: Value) -> String {
     let answer = guests.tool(tool).expect("a tool").call(invocation(tool, input), &never()).await;
     answer.map_or_else(|trouble| trouble.to_string(), |answer| told(&Ok(answer)))
 }
@@ -95,24 +97,39 @@ async fn examples_in_rust_do_what_they_are_for() {
     assert_eq!(reason.as_deref(), Some("guard: it would act as another user: sudo ls"));
 }
 
+/// `pi ext build` does the same with what its author wrote and installed.
 #[tokio::test(flavor = "multi_thread")]
-async fn javascript_in_a_component_reads_a_file() {
-    let folder = workplace("javascript");
-    fs::create_dir_all(folder.join("wit")).expect("a folder");
-    fs::write(folder.join("wit/extension.wit"), pi_extproto::schema::WIT).expect("the package");
-    fs::write(folder.join("lines.js"), include_str!("lines.js")).expect("a source");
+async fn typescript_that_asks_for_it_becomes_a_component_and_reads_a_file() {
+    let folder = workplace("typescript");
+    let manifest =
+        json!({ "name": "lines", "version": "0.1.0", "api_version": "1.0", "entry": "lines.ts", "engine": "wasm" });
+    fs::write(folder.join("extension.json"), manifest.to_string()).expect("a manifest");
+    fs::write(folder.join("lines.ts"), include_str!("lines.ts")).expect("a source");
+    fs::write(folder.join("count.ts"), include_str!("count.ts")).expect("a source");
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix", ".", "componentize-qjs@0.4.5"]);
     if let Err(said) = run(npm.current_dir(&folder)) {
         eprintln!("SKIPPED: componentize-qjs cannot be installed with npm: {said}");
         return;
     }
-    let mut componentize = Command::new(folder.join("node_modules/.bin/componentize-qjs"));
-    componentize.args(["-w", "wit", "-j", "lines.js", "-n", "extension", "--stub-wasi", "--sync", "--opt-size"]);
-    run(componentize.args(["-o", "lines.wasm"]).current_dir(&folder)).expect("a component");
     let house = House::new(OPEN);
-    let guests = attend(&house, &folder.join("lines.wasm")).await;
+    let cache = Cache::open(&house.folder.join("cache")).expect("a cache");
+    let workshop = Workshop { compilers: Compilers::Run, ..Workshop::new(house.folder.join("cache")) };
+    let built = load(&folder, &workshop, &cache).await.unwrap_or_else(|fault| panic!("{fault}"));
+    let artifact = &built[0].artifact;
+    assert_eq!((artifact.name(), artifact.descriptor.engine.tier), ("lines", Tier::Wasm));
+    let sources: Vec<&str> = artifact.descriptor.sources.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(sources, ["count.ts", "lines.ts"]);
+    let component = house.folder.join("lines.wasm");
+    fs::write(&component, artifact.code.as_bytes()).expect("a component");
+    let guests = attend(&house, &component).await;
     assert_eq!(call(&guests, "lines", json!({ "path": "note.txt" })).await, "1 lines");
+    // Clocks and random numbers are there.
+    assert_eq!(call(&guests, "clock", json!({})).await, "late and random");
+    assert_eq!(call(&guests, "fail", json!({})).await, "sad: not today");
+    let ledger = house.ledger().await;
+    let noted: Vec<&Value> = ledger.iter().filter(|line| line["event"] == "lines.counted").collect();
+    assert!(noted.len() == 1 && noted[0]["message"] == "note.txt", "{noted:?}");
 }
 
 #[test]

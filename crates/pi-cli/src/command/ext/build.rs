@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_extc::{Artifact, Cache, Crates, Loaded, Workshop, load, write_container};
+use pi_extc::{Artifact, Cache, Compilers, Loaded, Workshop, load, write_container};
 use pi_extproto::{artifact::Verdict, manifest::Tier};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(
     let folder = place::cache(environment)?;
     let cache = Cache::open(&folder).map_err(ExtFailure::Cache)?;
     // Somebody asks for it, so compilers may run.
-    let workshop = Workshop { crates: Crates::Compile, ..Workshop::new(folder) };
+    let workshop = Workshop { compilers: Compilers::Run, ..Workshop::new(folder) };
     console.remark(&format!("building {}", arguments.source.display()));
     let built = runtime::start()?.block_on(load(&arguments.source, &workshop, &cache)).map_err(ExtFailure::Build)?;
     let several = built.len() > 1;
