@@ -31,6 +31,8 @@ pub enum CodeFault {
     Invalid { problem: String },
     #[error("it imports {name}, which no host of extensions has")]
     UnknownImport { name: String },
+    #[error("it was written for {interface}, of which this host has version 1")]
+    OtherVersion { interface: String },
     #[error("it does not fit the interface of extensions: {problem}")]
     Misfit { problem: String },
 }
@@ -43,6 +45,7 @@ impl CodeFault {
             Self::Foreign => "name a file that was built for wasm32-wasip2",
             Self::Invalid { .. } => "build it again, with tools that are not younger than this program",
             Self::UnknownImport { .. } => "import interfaces of pi:extension@1 and of WASI 0.2 only",
+            Self::OtherVersion { .. } => "build it with docs/wit/extension.wit of this release, or use a newer release",
             Self::Misfit { .. } => "build it with the world extension of docs/wit/extension.wit",
         }
     }
@@ -51,6 +54,8 @@ impl CodeFault {
 /// How the bytes of a component and of a module begin.
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 const MODULE: &[u8] = b"\0asm\x01\0\0\0";
+/// How the names of our interfaces begin, whatever their version.
+const PACKAGE: &str = "pi:extension/";
 
 impl Code {
     /// Compiles a component, or takes what was compiled before. It takes as long as the code is long: not for threads that
@@ -70,16 +75,19 @@ impl Code {
     }
 
     fn link(machine: &Machine, component: &Component) -> Result<Self, CodeFault> {
-        let kind = component.component_type();
-        for (name, _) in kind.imports(machine.engine()) {
-            if !name.starts_with(v1::PACKAGE) && !name.starts_with("wasi:") {
-                return Err(CodeFault::UnknownImport { name: name.to_owned() });
-            }
+        let (kind, engine) = (component.component_type(), machine.engine());
+        let own = |name: &str| name.starts_with(PACKAGE);
+        if let Some((name, _)) = kind.imports(engine).find(|(name, _)| !own(name) && !name.starts_with("wasi:")) {
+            return Err(CodeFault::UnknownImport { name: name.to_owned() });
+        }
+        let names = kind.imports(engine).map(|(name, _)| name).chain(kind.exports(engine).map(|(name, _)| name));
+        if let Some(interface) = names.filter(|name| own(name)).find(|name| !v1::knows(name)) {
+            return Err(CodeFault::OtherVersion { interface: interface.to_owned() });
         }
         let misfit = |error: wasmtime::Error| CodeFault::Misfit { problem: format!("{error:#}") };
         let mut linker = machine.linker().clone();
         // What of WASI is not there traps when it is used; much of it is imported and never used.
-        wasi::refuse(&mut linker, component, machine.engine()).map_err(misfit)?;
+        wasi::refuse(&mut linker, component, engine).map_err(misfit)?;
         let pre = linker.instantiate_pre(component).and_then(ExtensionPre::new).map_err(misfit)?;
         Ok(Self { pre })
     }

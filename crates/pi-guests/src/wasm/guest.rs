@@ -91,7 +91,7 @@ impl WasmGuest {
             end: CancellationToken::new(),
         };
         let place = guest.pool.place().await;
-        let instance = guest.instance().await.map_err(|Fallen(fault)| fault)?;
+        let instance = guest.instance().await.map_err(Fallen::into_fault)?;
         place.keep(instance);
         Ok(Arc::new(guest))
     }
@@ -123,7 +123,7 @@ impl WasmGuest {
             biased;
             made = Instance::make(&self.code, self.shared.clone(), work, self.empty.clone()) => made?,
             () = stopwatch.run_down() => {
-                return Err(Fallen(GuestFault::OverLimit { limit: format!("{loading:?} to load") }));
+                return Err(Fallen::Guilty(GuestFault::OverLimit { limit: format!("{loading:?} to load") }));
             }
         };
         *self.registration.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(registration);
@@ -188,10 +188,7 @@ impl WasmGuest {
         self.admit()?;
         let mut instance = match place.take() {
             Some(instance) => instance,
-            None => self.instance().await.map_err(|Fallen(fault)| {
-                self.note_fault(&fault.to_string());
-                fault
-            })?,
+            None => self.instance().await.map_err(|fallen| self.blame(fallen))?,
         };
         let mut asking = Asking { guest: self, is_away: instance.is_away(), is_over: false };
         let answered = instance.perform(task, work).await;
@@ -201,11 +198,17 @@ impl WasmGuest {
                 place.keep(instance);
                 answered
             }
-            Err(Fallen(fault)) => {
-                self.note_fault(&fault.to_string());
-                Err(fault)
-            }
+            Err(fallen) => Err(self.blame(fallen)),
         }
+    }
+
+    /// Whose fault it was that an instance fell.
+    fn blame(&self, fallen: Fallen) -> GuestFault {
+        match &fallen {
+            Fallen::Guilty(fault) => self.note_fault(&fault.to_string()),
+            Fallen::Crowded(_) => {}
+        }
+        fallen.into_fault()
     }
 }
 
@@ -312,7 +315,8 @@ impl Guest for WasmGuest {
                     occasion: Occasion::Background,
                     control: None,
                 };
-                if let Err(Fallen(fault)) = instance.perform(Task::Shutdown, work).await {
+                if let Err(fallen) = instance.perform(Task::Shutdown, work).await {
+                    let fault = fallen.into_fault();
                     tracing::debug!(guest = %self.shared.desk.guest(), %fault, "an extension did not end well");
                 }
             };

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use wasmtime::{Store, Trap};
+use wasmtime::{PoolConcurrencyLimitError, Store, Trap};
 
 use pi_exthost::{GuestFault, Registration, guest::ToolAnswer};
 use pi_extproto::{
@@ -46,9 +46,22 @@ pub(crate) enum Refused {
     Nonsense(NotJson),
 }
 
-/// The instance is of no use any more.
+/// The instance is of no use any more, or there is none.
 #[derive(Debug)]
-pub(crate) struct Fallen(pub(crate) GuestFault);
+pub(crate) enum Fallen {
+    /// By its own fault.
+    Guilty(GuestFault),
+    /// The engine has no room for it now.
+    Crowded(GuestFault),
+}
+
+impl Fallen {
+    pub(crate) fn into_fault(self) -> GuestFault {
+        match self {
+            Self::Guilty(fault) | Self::Crowded(fault) => fault,
+        }
+    }
+}
 
 impl From<Refused> for GuestFault {
     fn from(refused: Refused) -> Self {
@@ -74,14 +87,14 @@ impl Instance {
         store.data_mut().begin(work);
         let extension = match code.pre().instantiate_async(&mut store).await {
             Ok(extension) => extension,
-            Err(error) => return Err(Fallen(fault(&error, store.data()))),
+            Err(error) => return Err(fallen(&error, store.data())),
         };
         let offered = v1::init(&extension, &mut store, empty).await;
         store.data_mut().end();
         match offered {
             Ok(Ok(registration)) => Ok((Box::new(Self { store, extension }), registration)),
-            Ok(Err(refused)) => Err(Fallen(refused.into())),
-            Err(error) => Err(Fallen(fault(&error, store.data()))),
+            Ok(Err(refused)) => Err(Fallen::Guilty(refused.into())),
+            Err(error) => Err(fallen(&error, store.data())),
         }
     }
 
@@ -92,13 +105,20 @@ impl Instance {
         self.store.data_mut().end();
         match answered {
             Ok(answered) => Ok(answered.map_err(GuestFault::from)),
-            Err(error) => Err(Fallen(fault(&error, self.store.data()))),
+            Err(error) => Err(fallen(&error, self.store.data())),
         }
     }
 
     /// Whether it waits for its host, for whoever does not have it.
     pub(crate) fn is_away(&self) -> Arc<AtomicBool> {
         self.store.data().is_away()
+    }
+}
+
+fn fallen(error: &wasmtime::Error, room: &Room) -> Fallen {
+    match error.downcast_ref::<PoolConcurrencyLimitError>() {
+        Some(_) => Fallen::Crowded(GuestFault::threw("this process runs as many components as it can")),
+        None => Fallen::Guilty(fault(error, room)),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::health::Restarts;
 pub struct Limits {
     /// Of all memories of an instance together.
     pub memory: usize,
-    /// Of the elements of each of its tables.
+    /// Of the elements of all its tables together.
     pub table: usize,
     /// How long it may compute without asking its host for anything, whoever waits for it.
     pub stretch: Duration,

@@ -40,6 +40,8 @@ pub(crate) struct Room {
     streams: usize,
     /// Bytes of all of its memories.
     memory: u64,
+    /// Elements of all of its tables.
+    elements: usize,
     /// The same, for whoever wants to know.
     told_memory: Arc<AtomicU64>,
     last_words: Vec<u8>,
@@ -107,6 +109,7 @@ impl Room {
             table: ResourceTable::new(),
             streams: 0,
             memory: 0,
+            elements: 0,
             told_memory: memory,
             last_words: Vec::new(),
         }
@@ -291,10 +294,12 @@ impl ResourceLimiter for Room {
         Ok(true)
     }
 
-    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        if desired > self.limits.table {
+    fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        let total = self.elements.saturating_add(desired.saturating_sub(current));
+        if total > self.limits.table {
             return Err(Trip::Table.into());
         }
+        self.elements = total;
         Ok(true)
     }
 }

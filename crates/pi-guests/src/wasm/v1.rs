@@ -40,8 +40,10 @@ mod bindings {
     });
 }
 
-/// What every extension of this version imports begins with this.
-pub(super) const PACKAGE: &str = "pi:extension/";
+/// Whether an interface of the package is of this version.
+pub(super) fn knows(interface: &str) -> bool {
+    interface.rsplit_once('@').is_some_and(|(_, version)| version.starts_with("1."))
+}
 
 /// Gives a linker what an extension imports.
 pub(super) fn link(linker: &mut Linker<Room>) -> wasmtime::Result<()> {

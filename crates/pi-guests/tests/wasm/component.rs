@@ -100,6 +100,17 @@ impl Assembler {
         self.number(name, index).number("event", payload)
     }
 
+    /// The same with what others describe beside it: packages, and a world that includes ours. The last thing before the
+    /// component, because what is laid out belongs to our package.
+    pub(crate) fn beside(mut self, packages: &[&str], world: &str) -> Self {
+        for package in packages {
+            self.resolve.push_source("beside.wit", package).expect("the package resolves");
+        }
+        let package = self.resolve.push_source("world.wit", world).expect("the world resolves");
+        self.world = self.resolve.select_world(&[package], None).expect("one world");
+        self
+    }
+
     /// The component of a text.
     pub(crate) fn component(mut self, text: &str) -> Vec<u8> {
         let text = self.filled(text);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pi_exthost::{Ask, Guest, GuestFault, Stopwatch};
 use pi_guests::{
     Health, Restarts,
-    wasm::{Code, CodeFault, Limits, Program, WasmGuest},
+    wasm::{Code, CodeFault, Limits, Machine, Program, WasmGuest},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -65,6 +65,16 @@ async fn trap_costs_the_call() {
 #[tokio::test]
 async fn list_of_giants_is_refused_before_it_fills_the_memory_of_the_host() {
     contained("giant", "the extension trapped: ").await;
+}
+
+#[tokio::test]
+async fn host_call_that_hands_over_too_much_is_refused_before_it_fills_the_memory_of_the_host() {
+    contained("yell", "the extension trapped: ").await;
+}
+
+#[tokio::test]
+async fn table_bomb_is_stopped() {
+    contained("xray", "the extension went over its limit of table elements").await;
 }
 
 #[tokio::test]
@@ -187,12 +197,18 @@ async fn guest_rests_before_it_is_started_a_second_time() {
 
 /// A component that does one thing in `init`.
 fn beginner(body: &str) -> Vec<u8> {
+    beginner_with("", body, |assembler| assembler)
+}
+
+/// The same with further imports.
+fn beginner_with(imports: &str, body: &str, beside: impl FnOnce(Assembler) -> Assembler) -> Vec<u8> {
     let assembler = Assembler::new()
         .result("init", "guest", "init", &json!({ "ok": { "name": "b", "version": "1.0.0", "api-version": "1.0" } }))
         .result("old", "guest", "init", &json!({ "ok": { "name": "b", "version": "1.0.0", "api-version": "0.9" } }))
         .result("no", "guest", "init", &json!({ "err": { "code": "", "message": "not here" } }));
-    assembler.component(&format!(
+    beside(assembler).component(&format!(
         r#"(module
+            {imports}
             (import "pi:extension/log@1.0.0" "write" (func $log (param i32 i32 i32 i32 i32 i32 i32 i32 i32)))
             (memory (export "memory") 4)
             {{data}}
@@ -207,16 +223,16 @@ fn beginner(body: &str) -> Vec<u8> {
     ))
 }
 
-async fn begin(body: &str) -> Result<(), GuestFault> {
+async fn begin(component: &[u8]) -> Result<(), GuestFault> {
     let house = House::new(OPEN);
-    let code = Code::prepare(&MACHINE, &beginner(body), "beginner", None).expect("code");
+    let code = Code::prepare(&MACHINE, component, "beginner", None).expect("code");
     let program = Program { code, ..program(quick()) };
     WasmGuest::start(program, house.desk()).await.map(drop)
 }
 
 #[tokio::test]
 async fn extension_that_does_not_come_to_be_is_no_guest() {
-    begin("(i32.const {init})").await.expect("this one does");
+    begin(&beginner("(i32.const {init})")).await.expect("this one does");
     let faults = [
         ("(loop $l (br $l)) (unreachable)", "the extension went over its limit of 200ms of work without a pause"),
         ("(unreachable)", "the extension trapped: wasm `unreachable` instruction executed"),
@@ -229,8 +245,49 @@ async fn extension_that_does_not_come_to_be_is_no_guest() {
         ),
     ];
     for (body, expected) in faults {
-        assert_eq!(begin(body).await.expect_err(body).to_string(), expected);
+        assert_eq!(begin(&beginner(body)).await.expect_err(body).to_string(), expected);
     }
+}
+
+/// What of WASI these tests know.
+const WASI: [&str; 3] = [
+    "package wasi:cli@0.2.0; interface environment { get-environment: func() -> list<tuple<string, string>>; }",
+    "package wasi:sockets@0.2.3;
+     interface network { resource network; }
+     interface instance-network { use network.{network}; instance-network: func() -> network; }",
+    "package wasi:filesystem@0.2.6;
+     interface types { resource descriptor { sync: func(); } }
+     interface preopens { use types.{descriptor}; get-directories: func() -> list<tuple<descriptor, string>>; }",
+];
+const WORLD: &str = "package test:wasi;
+    world all {
+        include pi:extension/extension@1.0.0;
+        import wasi:cli/environment@0.2.0;
+        import wasi:sockets/instance-network@0.2.3;
+        import wasi:filesystem/preopens@0.2.6;
+    }";
+
+/// What becomes of a component that uses a function of WASI in `init`.
+async fn begin_with(import: &str, body: &str) -> Result<(), GuestFault> {
+    begin(&beginner_with(import, body, |assembler| assembler.beside(&WASI, WORLD))).await
+}
+
+#[tokio::test]
+async fn of_the_system_there_is_nothing() {
+    // A list is a place and a length, of which the latter must be nothing.
+    let lists = [
+        r#"(import "wasi:cli/environment@0.2.0" "get-environment" (func $list (param i32)))"#,
+        r#"(import "wasi:filesystem/preopens@0.2.6" "get-directories" (func $list (param i32)))"#,
+    ];
+    for import in lists {
+        let body = "(call $list (i32.const 131072))
+            (if (i32.load offset=4 (i32.const 131072)) (then (return (i32.const {no})))) (i32.const {init})";
+        begin_with(import, body).await.unwrap_or_else(|fault| panic!("{import}: {fault}"));
+    }
+    let import = r#"(import "wasi:sockets/instance-network@0.2.3" "instance-network" (func $network (result i32)))"#;
+    let fault = begin_with(import, "(drop (call $network)) (i32.const {init})").await.expect_err("no network");
+    let expected = "wasi:sockets/instance-network#instance-network is not permitted; an extension has connectors";
+    assert!(fault.to_string().contains(expected), "{fault}");
 }
 
 #[test]
@@ -243,6 +300,8 @@ fn what_is_no_component_is_told_apart() {
     assert!(matches!(prepare(&empty), Err(CodeFault::Misfit { .. })));
     let foreign = wat::parse_str(r#"(component (import "acme:door/key@1.0.0" (instance)))"#).expect("a component");
     assert_eq!(prepare(&foreign), Err(CodeFault::UnknownImport { name: "acme:door/key@1.0.0".to_owned() }));
+    let newer = wat::parse_str(r#"(component (import "pi:extension/fs@2.0.0" (instance)))"#).expect("a component");
+    assert_eq!(prepare(&newer), Err(CodeFault::OtherVersion { interface: "pi:extension/fs@2.0.0".to_owned() }));
     let mut cut = COMPONENT.clone();
     cut.truncate(cut.len() / 2);
     assert!(matches!(prepare(&cut), Err(CodeFault::Invalid { .. })));
@@ -259,4 +318,25 @@ fn wrong_types_are_refused_before_anything_runs() {
     let component = wat::parse_str(text).expect("a component");
     let fault = Code::prepare(&MACHINE, &component, "x", None).map(drop).expect_err("another type");
     assert!(matches!(fault, CodeFault::Misfit { .. }), "{fault}");
+}
+
+#[tokio::test]
+async fn process_that_is_full_says_so_and_blames_nobody() {
+    let house = House::new(OPEN);
+    // An engine of its own: the other tests need theirs.
+    let machine = Machine::new(1 << 20).expect("an engine");
+    let code = Code::prepare(&machine, &beginner("(i32.const {init})"), "beginner", None).expect("code");
+    let program = || Program { code: code.clone(), machine: machine.clone(), ..program(Limits::default()) };
+    let mut guests = Vec::new();
+    let fault = loop {
+        match WasmGuest::start(program(), house.desk()).await {
+            Ok(guest) => guests.push(guest),
+            Err(fault) => break fault,
+        }
+    };
+    assert!(guests.len() >= 200, "{}", guests.len());
+    assert_eq!(fault.to_string(), "this process runs as many components as it can");
+    assert!(guests.iter().all(|guest| guest.health() == Health::Running));
+    guests.pop();
+    WasmGuest::start(program(), house.desk()).await.expect("there is room again");
 }

@@ -1,10 +1,11 @@
-//! A guest of either tier at a desk, and how tests talk to it.
+//! A guest of any tier at a desk, and how tests talk to it.
 
 use std::{
     collections::BTreeMap,
     fs,
     path::PathBuf,
     sync::{Arc, LazyLock},
+    time::Duration,
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
@@ -19,6 +20,7 @@ use pi_exthost::{
 use pi_extproto::{capability::Declared, hook::event::Event};
 use pi_guests::{
     js::{self, JsGuest},
+    mcp::{self, Base, McpGuest, Origin, Server, prepare},
     wasm::{Code, Limits, Machine, Program, WasmGuest},
 };
 use pi_policy::{Moment, config};
@@ -34,6 +36,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::component::Assembler;
 
+/// The same extension as a server.
+pub(crate) const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wasm/reference.py");
 pub(crate) const OPEN: &str = r#"{"extensions":{"policy":{"mode":"permissive","deny_caps":[]}}}"#;
 
 /// One engine for all tests of this process.
@@ -50,6 +54,10 @@ impl SessionPort for Session {
         match request {
             Request::Announce(announcement, reply) => {
                 self.0.send(json!(announcement).to_string()).expect("somebody listens");
+                drop(reply.send(Ok(())));
+            }
+            Request::SendUserMessage { content, reply, .. } => {
+                self.0.send(json!(content).to_string()).expect("somebody listens");
                 drop(reply.send(Ok(())));
             }
             Request::RegistrationChanged(reply) => drop(reply.send(Ok(()))),
@@ -81,6 +89,9 @@ impl House {
         let now = || Moment::from_unix_millis(1);
         let (announces, announced) = mpsc::unbounded_channel();
         let trace = Trace::create(&folder.join("trace.jsonl"), Arc::clone(&redactor)).expect("a trace");
+        // What programs need to be found.
+        let variables = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
+        let variables = BTreeMap::from(variables);
         let project = sub("project");
         fs::write(project.join("note.txt"), "remember\n").expect("a file");
         let fittings = Fittings {
@@ -92,7 +103,7 @@ impl House {
             tooling: pi_tools::Settings {
                 shell: Shell::default(),
                 environment: pi_tools::Environment::new(
-                    [("PATH".into(), "/usr/bin:/bin".into())],
+                    variables.iter().map(|(name, value)| (name.into(), value.into())),
                     &Withheld::default(),
                 ),
                 temporary: sub("tmp"),
@@ -101,7 +112,7 @@ impl House {
             },
             queue: Arc::new(FileQueue::default()),
             folders: Folders { project, home: None, agent: None },
-            variables: BTreeMap::new(),
+            variables,
             resolver: Arc::new(SystemResolver),
             proxy: None,
             keys: None,
@@ -130,9 +141,15 @@ impl House {
 
     /// The guest among the guests of a session, recorded and traced.
     pub(crate) fn attend(&self, guest: Arc<dyn Guest>) -> Arc<Guests> {
-        let guests = Guests::new(Patience::default(), Arc::new(|_| {}));
+        self.attend_all(vec![guest])
+    }
+
+    pub(crate) fn attend_all(&self, all: Vec<Arc<dyn Guest>>) -> Arc<Guests> {
+        // A busy machine is no reason to abandon a guest.
+        let patience = Patience { grace: Duration::from_secs(20), ..Patience::default() };
+        let guests = Guests::new(patience, Arc::new(|_| {}));
         let mut guests = guests.recorded(self.dispatcher.ledger().clone(), Some(self.trace.clone()));
-        guests.attach(guest).expect("the only one");
+        all.into_iter().for_each(|guest| guests.attach(guest).expect("no other has its name"));
         let guests = Arc::new(guests);
         self.dispatcher.introduce(&guests);
         guests
@@ -162,8 +179,8 @@ fn lines(path: &std::path::Path) -> Vec<Value> {
 fn reference() -> Vec<u8> {
     let tool = |name: &str| json!({ "name": name, "description": "d", "parameters": r#"{"type":"object"}"# });
     let names = [
-        "answer", "bomb", "count", "deep", "execute", "fail", "giant", "hail", "jumble", "loop", "note", "own",
-        "paint", "quarrel", "read", "stream", "trap", "use", "vigil", "write",
+        "answer", "bomb", "count", "deep", "execute", "fail", "giant", "hail", "inquire", "jumble", "kill", "loop",
+        "meet", "note", "own", "paint", "quarrel", "read", "stream", "trap", "use", "vigil", "write", "xray", "yell",
     ];
     let register = json!({ "name": "reference", "version": "1.0.0", "api-version": "1.0",
         "tools": names.map(tool), "slash-commands": [{ "name": "greet", "description": "Says hello" }, { "name": "subscribe" }],
@@ -182,6 +199,8 @@ fn reference() -> Vec<u8> {
         .result("block", "guest", "handle-event", &block)
         .texts("script", &["-c", "echo hi"])
         .texts("long", &["30"])
+        .texts("vigil", &["-c", "touch begun; exec sleep 30"])
+        .texts("server", &[SERVER])
         .event("tool-call", "tool-call")
         .stream_offsets();
     let content = assembler.slot("text") - 4;
@@ -203,7 +222,7 @@ pub(crate) async fn start(house: &House, limits: Limits) -> Result<Arc<WasmGuest
     WasmGuest::start(program(limits), house.desk()).await
 }
 
-pub(crate) async fn start_js(house: &House) -> Arc<JsGuest> {
+pub(crate) async fn start_js(house: &House, limits: js::Limits) -> Arc<JsGuest> {
     let place = js::Place {
         cwd: "/project".into(),
         agent_dir: "/agent".into(),
@@ -224,13 +243,36 @@ pub(crate) async fn start_js(house: &House) -> Arc<JsGuest> {
         name: "test".into(),
         path: "/extension/index.js".into(),
         library: js::Library::new(None),
-        bundle: js::Code::Source(include_str!("reference.js").into()),
+        bundle: js::Code::Source(include_str!("reference.js").replace("SERVER", SERVER).into()),
         place,
         flags: BTreeMap::new(),
-        limits: js::Limits::default(),
+        limits,
         time: js::Time::Real,
     };
     JsGuest::start(program, house.desk()).await.expect("it loads")
+}
+
+/// A server with limits that a test can wait for; `call_time` is how long a call of it may take, in milliseconds.
+pub(crate) async fn start_server(house: &House, call_time: u32) -> Arc<McpGuest> {
+    let entry = json!({ "command": "python3", "args": [SERVER], "timeout": call_time });
+    let read = Server::read("srv", &entry, (Origin::Person, house.folder.join("mcp.json")), &|_| None);
+    let (server, _) = read.expect("an entry");
+    let limits = mcp::Limits {
+        connecting: Duration::from_secs(60),
+        patience: Duration::from_secs(60),
+        message_bytes: 1 << 20,
+        pause: Duration::from_millis(50),
+        ..mcp::Limits::default()
+    };
+    let base = Base {
+        project: house.folder.join("project"),
+        agent: house.folder.clone(),
+        temporary: house.folder.join("tmp"),
+        limits,
+        pins: None,
+    };
+    let desk = house.dispatcher.desk(prepare(&server, &base).identity).expect("a desk");
+    McpGuest::start(mcp::program(server, &base), desk).await.expect("it starts")
 }
 
 /// What a tool answered with, or why it did not.

@@ -13,3 +13,4 @@ mod house;
 mod languages;
 mod launch;
 mod rows;
+mod tiers;

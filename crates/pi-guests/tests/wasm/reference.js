@@ -1,18 +1,21 @@
+import { shim } from "pi:shims";
+
 // What reference.wat does, in the words of the other tier.
+const { spawn } = shim("pi:shim/node/child_process");
+
 export default function (pi) {
   const say = (text) => ({ content: [{ type: "text", text: String(text) }], details: undefined });
   const tool = (name, body) =>
     pi.registerTool({
       name, description: "d", parameters: { type: "object" },
-      async execute(id, params, signal, onUpdate, ctx) {
-        try {
-          return say(await body(params, onUpdate, ctx));
-        } catch (fault) {
-          if (fault.name !== "HostFault") throw fault;
-          return say(fault.message);
-        }
-      },
+      execute: async (id, params, signal, onUpdate) => say(await body(params, signal, onUpdate)),
     });
+  const printed = (command, args) => new Promise((done, failed) => {
+    const [child, pieces] = [spawn(command, args), []];
+    child.stdout.on("data", (piece) => pieces.push(piece));
+    child.on("error", (fault) => failed(fault.cause ?? fault));
+    child.on("close", () => done(pieces.join("")));
+  });
   let count = 0;
   tool("answer", (params) => JSON.stringify(params));
   tool("count", () => ++count);
@@ -20,14 +23,26 @@ export default function (pi) {
   tool("write", async () => (await pi.fs.write("made.txt", "made"), "done"));
   tool("execute", async () => {
     const { stdout, stderr, code } = await pi.exec("sh", ["-c", "echo hi"]);
-    return code === 0 ? stdout : stderr;
+    if (code !== 0) throw new Error(stderr);
+    return stdout;
   });
   tool("use", async () => (await pi.tool("read", { path: "note.txt" })).content[0].text);
   tool("own", async () => (await pi.tool("count", {})).content[0].text);
+  tool("inquire", async (params) => (await pi.tool("mcp__srv__inquire", params)).content[0].text);
+  tool("stream", () => printed("sh", ["-c", "echo hi"]));
+  tool("meet", () => printed("python3", ["SERVER"]));
+  tool("vigil", async (params, signal) => (await pi.exec("sh", ["-c", "touch begun; exec sleep 30"], { signal })).stdout);
+  tool("loop", () => {
+    for (;;);
+  });
+  tool("bomb", () => {
+    for (const all = []; ; ) all.push(new Array(100_000).fill(7));
+  });
+  tool("giant", () => "a".repeat(32 << 20));
   tool("fail", () => {
     throw new Error("sad: not today");
   });
-  tool("note", (params, onUpdate) => (onUpdate({ content: [{ type: "text", text: "half" }] }), "done"));
+  tool("note", (params, signal, onUpdate) => (onUpdate({ content: [{ type: "text", text: "half" }] }), "done"));
   pi.registerCommand("greet", { description: "Says hello", handler: async (args, ctx) => ctx.ui.notify("hello", "info") });
   pi.on("tool_call", (event) => (event.toolName.startsWith("d") ? { block: true, reason: "no tools with d" } : undefined));
 }

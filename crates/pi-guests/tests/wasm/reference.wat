@@ -8,6 +8,7 @@
   (import "pi:extension/exec@1.0.0" "start"
     (func $start (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i64 i32 i64 i32)))
   (import "pi:extension/streams@1.0.0" "[method]output-stream.next" (func $next (param i32 i32)))
+  (import "pi:extension/streams@1.0.0" "[method]output-stream.cancel" (func $cancel (param i32)))
   (import "pi:extension/streams@1.0.0" "[resource-drop]output-stream" (func $drop-stream (param i32)))
   (import "pi:extension/log@1.0.0" "write" (func $log (param i32 i32 i32 i32 i32 i32 i32 i32 i32)))
   (import "pi:extension/ui@1.0.0" "notify" (func $notify (param i32 i32 i32 i32)))
@@ -15,6 +16,7 @@
   (import "pi:extension/events@1.0.0" "subscribe" (func $subscribe (param i32 i32 i32)))
 
   (memory (export "memory") 4)
+  (table $table 1 funcref)
   {data}
   (global $heap (mut i32) (i32.const {heap}))
   (global $count (mut i32) (i32.const 48))
@@ -74,11 +76,13 @@
       (then (i32.const {block}))
       (else (i32.const {go-on}))))
 
-  (func $stream (result i32)
+  ;; What a program prints, while it runs.
+  (func $stream (param $program i32) (param $length-of-program i32) (param $arguments i32) (param $count i32) (result i32)
     (local $result i32) (local $stream i32) (local $buffer i32) (local $length i32) (local $piece i32)
     (local.set $result (call $room (i32.const 128)))
     (local.set $buffer (call $room (i32.const 4096)))
-    (call $start {'sh'} (i32.const {script}) (i32.const 2) (i32.const 0) (i32.const 0) (i32.const 0)
+    (call $start (local.get $program) (local.get $length-of-program) (local.get $arguments) (local.get $count)
+      (i32.const 0) (i32.const 0) (i32.const 0)
       (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)
       (i32.const 0) (i64.const 0) (local.get $result))
     (if (i32.load8_u (local.get $result)) (then (return (call $heard (local.get $result) (i32.const 4)))))
@@ -110,6 +114,37 @@
 
   (func $deep (param $n i32) (result i32)
     (i32.add (local.get $n) (call $deep (i32.add (local.get $n) (i32.const 1)))))
+
+  ;; Starts a program that takes its time, takes that back, and asks for its output all the same.
+  (func $kill (result i32)
+    (local $result i32) (local $stream i32)
+    (local.set $result (call $room (i32.const 128)))
+    (call $start {'sleep'} (i32.const {long}) (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0)
+      (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)
+      (i32.const 0) (i64.const 0) (local.get $result))
+    (local.set $stream (i32.load offset=4 (local.get $result)))
+    (call $cancel (local.get $stream))
+    (call $next (local.get $stream) (local.get $result))
+    (call $drop-stream (local.get $stream))
+    (call $heard (local.get $result) (i32.const {failure})))
+
+  ;; Runs a program with two hundred arguments that are all the same mebibyte.
+  (func $yell (result i32)
+    (local $list i32) (local $text i32) (local $index i32) (local $place i32) (local $result i32)
+    (local.set $result (call $room (i32.const 128)))
+    (local.set $text (call $room (i32.const 1048576)))
+    (memory.fill (local.get $text) (i32.const 97) (i32.const 1048576))
+    (local.set $list (call $room (i32.const 1600)))
+    (loop $more
+      (local.set $place (i32.add (local.get $list) (i32.mul (local.get $index) (i32.const 8))))
+      (i32.store (local.get $place) (local.get $text))
+      (i32.store offset=4 (local.get $place) (i32.const 1048576))
+      (local.set $index (i32.add (local.get $index) (i32.const 1)))
+      (br_if $more (i32.lt_u (local.get $index) (i32.const 200))))
+    (call $run {'true'} (local.get $list) (i32.const 200) (i32.const 0) (i32.const 0) (i32.const 0)
+      (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)
+      (i32.const 0) (i64.const 0) (local.get $result))
+    (call $heard (local.get $result) (i32.const 4)))
 
   ;; Two hundred blocks that are all the same mebibyte.
   (func $giant (result i32)
@@ -161,16 +196,23 @@
           (i32.const 0) (i64.const 0) (local.get $result))
         (return (call $heard (local.get $result) (i32.const 4)))))
     ;; stream: the same, while it runs
-    (if (i32.eq (local.get $tool) (i32.const 115)) (then (return (call $stream))))
-    ;; wait: a program that takes its time
+    (if (i32.eq (local.get $tool) (i32.const 115))
+      (then (return (call $stream {'sh'} (i32.const {script}) (i32.const 2)))))
+    ;; meet: a program that is also a server
+    (if (i32.eq (local.get $tool) (i32.const 109))
+      (then (return (call $stream {'python3'} (i32.const {server}) (i32.const 1)))))
+    ;; vigil: a program that takes its time
     (if (i32.eq (local.get $tool) (i32.const 118))
       (then
-        (call $run {'sleep'} (i32.const {long}) (i32.const 1) (i32.const 0) (i32.const 0) (i32.const 0)
+        (call $run {'sh'} (i32.const {vigil}) (i32.const 2) (i32.const 0) (i32.const 0) (i32.const 0)
           (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i64.const 0)
           (i32.const 0) (i64.const 0) (local.get $result))
         (return (call $heard (local.get $result) (i32.const 4)))))
     ;; use: a tool of the host
     (if (i32.eq (local.get $tool) (i32.const 117)) (then (return (call $used {'read'} {'{"path":"note.txt"}'}))))
+    ;; inquire: a tool of a server
+    (if (i32.eq (local.get $tool) (i32.const 105))
+      (then (return (call $used {'mcp__srv__inquire'} (local.get $input) (local.get $input-length)))))
     ;; own: one of its own tools
     (if (i32.eq (local.get $tool) (i32.const 111)) (then (return (call $used {'count'} {'{}'}))))
     ;; jumble: input that is not JSON
@@ -192,6 +234,13 @@
     ;; bomb
     (if (i32.eq (local.get $tool) (i32.const 98))
       (then (loop $forever (drop (memory.grow (i32.const 16))) (br $forever))))
+    ;; xray: a table without an end
+    (if (i32.eq (local.get $tool) (i32.const 120))
+      (then (loop $forever (drop (table.grow $table (ref.null func) (i32.const 1000))) (br $forever))))
+    ;; kill: a stream that is taken back
+    (if (i32.eq (local.get $tool) (i32.const 107)) (then (return (call $kill))))
+    ;; yell: a host call that hands over too much
+    (if (i32.eq (local.get $tool) (i32.const 121)) (then (return (call $yell))))
     ;; deep
     (if (i32.eq (local.get $tool) (i32.const 100))
       (then (return (call $say (local.get $input) (call $deep (i32.const 0)) (i32.const 0)))))
