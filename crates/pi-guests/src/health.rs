@@ -92,6 +92,7 @@ mod tests {
     use super::*;
 
     /// Faults at these seconds, and how many seconds the guest rests after each; `None` is for good.
+    #[expect(clippy::disallowed_methods, reason = "moments are counted from some moment")]
     fn check(limit: &Restarts, faults: &[u64], expected: &[Option<u64>]) {
         let (mut history, start) = (History::default(), Instant::now());
         let rests = faults.iter().map(|second| {

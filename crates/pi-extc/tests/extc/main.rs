@@ -1,10 +1,6 @@
 //! The pipeline over real files and with the real bundler process.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    reason = "these tests make, damage and look at the files of extensions, and say loudly what they skip"
-)]
+#![expect(clippy::disallowed_methods, reason = "these tests make, damage and look at the files of extensions")]
 
 mod bundling;
 mod caching;
