@@ -78,10 +78,7 @@ pub fn input<T: DeserializeOwned>(call: &ToolCall) -> Result<T, ErrorReport> {
 
 /// An answer of a tool that is a text.
 pub fn said(text: impl Into<String>) -> ToolResult {
-    ToolResult {
-        output: ToolOutput { content: vec![ContentBlock::Text(text.into())], details: None },
-        is_error: false,
-    }
+    ToolResult { output: ToolOutput { content: vec![ContentBlock::Text(text.into())], details: None }, is_error: false }
 }
 
 /// Why something could not be done.

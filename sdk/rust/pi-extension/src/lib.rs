@@ -28,7 +28,8 @@ pub use self::{
             streams::{Chunk, StreamItem},
             tool::HostToolOutput,
             types::{
-                CommandDefinition, ContentBlock, ErrorCode, ErrorReport, Header, HostError, ImageBlock, Level, ToolOutput,
+                CommandDefinition, ContentBlock, ErrorCode, ErrorReport, Header, HostError, ImageBlock, Level,
+                ToolOutput,
             },
             ui::{NoticeLevel, Placement},
         },

@@ -7,7 +7,8 @@ use std::{
 
 use crate::{
     Command, CommandOutput, DirectoryEntry, ErrorCode, ErrorReport, Extension, FileInfo, FileKind, Host, HostError,
-    HostToolOutput, Level, NoticeLevel, Outcome, Register, Request, Response, SessionState, ToolCall, ToolResult, WriteMode,
+    HostToolOutput, Level, NoticeLevel, Outcome, Register, Request, Response, SessionState, ToolCall, ToolResult,
+    WriteMode,
     bindings::pi::extension::{
         session::{SessionMode, ThinkingLevel},
         streams::Exit,
@@ -224,11 +225,8 @@ impl<E: Extension> Stage<E> {
 
     /// What it thinks of a tool call of the model.
     pub fn judge(&mut self, tool: &str, input: &serde_json::Value) -> Result<Outcome, ErrorReport> {
-        let event = ToolCallEvent {
-            tool_name: tool.to_owned(),
-            tool_call_id: "test".to_owned(),
-            input: input.to_string(),
-        };
+        let event =
+            ToolCallEvent { tool_name: tool.to_owned(), tool_call_id: "test".to_owned(), input: input.to_string() };
         self.extension.handle_event(&self.host, Event::ToolCall(event))
     }
 }

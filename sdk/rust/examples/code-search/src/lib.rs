@@ -5,7 +5,8 @@
 pub mod lines;
 
 use pi_extension::{
-    ErrorReport, Extension, FileKind, Host, Register, ToolCall, ToolOutput, ToolResult, failed, input, register, said, tool,
+    ErrorReport, Extension, FileKind, Host, Register, ToolCall, ToolOutput, ToolResult, failed, input, register, said,
+    tool,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -47,8 +48,11 @@ impl Extension for CodeSearch {
             "kind": { "enum": ["definition", "use", "any"], "description": "What to look for; any if absent" },
             "limit": { "type": "integer", "minimum": 1, "description": "Most results; 50 if absent" },
         } });
-        let mut search =
-            tool("code_search", "Finds where a name is defined and used, with file, line and kind of each place.", &parameters);
+        let mut search = tool(
+            "code_search",
+            "Finds where a name is defined and used, with file, line and kind of each place.",
+            &parameters,
+        );
         search.label = Some("Code search".to_owned());
         search.prompt_snippet = Some("code_search: find definitions and uses of a name".to_owned());
         Ok(Register { tools: Some(vec![search]), ..register("code-search", env!("CARGO_PKG_VERSION")) })
@@ -76,7 +80,10 @@ impl<H: Host> Search<'_, H> {
     fn run(&self, start: &str) -> Result<(Vec<Found>, bool), ErrorReport> {
         let start = start.trim_start_matches("./").trim_end_matches('/');
         let start = if start == "." { "" } else { start };
-        let info = self.host.stat(if start.is_empty() { "." } else { start }).map_err(|error| failed("host", error.message))?;
+        let info = self
+            .host
+            .stat(if start.is_empty() { "." } else { start })
+            .map_err(|error| failed("host", error.message))?;
         let Some(info) = info else { return Err(failed("not_found", format!("there is nothing at {start}"))) };
         let (mut waiting, mut found, mut files) = (vec![start.to_owned()], Vec::new(), 0);
         let mut is_cut = false;
@@ -138,7 +145,8 @@ fn answer(name: &str, found: &[Found], is_cut: bool) -> ToolResult {
         .map(|it| json!({ "file": it.file, "line": it.line, "kind": it.kind.word(), "text": it.text }))
         .collect();
     let mut result = said(text.join("\n"));
-    result.output = ToolOutput { details: Some(json!({ "found": details, "cut": is_cut }).to_string()), ..result.output };
+    result.output =
+        ToolOutput { details: Some(json!({ "found": details, "cut": is_cut }).to_string()), ..result.output };
     result
 }
 

@@ -109,7 +109,8 @@ impl Language {
     }
 
     fn kind(self, line: &str, name: &str) -> Option<Kind> {
-        let places: Vec<usize> = line.match_indices(name).map(|(at, _)| at).filter(|at| is_whole(line, *at, name)).collect();
+        let places: Vec<usize> =
+            line.match_indices(name).map(|(at, _)| at).filter(|at| is_whole(line, *at, name)).collect();
         if places.is_empty() {
             return None;
         }
@@ -160,6 +161,9 @@ mod tests {
     #[test]
     fn lines_count_from_one() {
         let found = Language::Rust.find("a.rs", "\nfn name() {}\n\nname();", "name");
-        assert_eq!(found.iter().map(|it| (it.line, it.kind)).collect::<Vec<_>>(), [(2, Kind::Function), (4, Kind::Use)]);
+        assert_eq!(
+            found.iter().map(|it| (it.line, it.kind)).collect::<Vec<_>>(),
+            [(2, Kind::Function), (4, Kind::Use)]
+        );
     }
 }

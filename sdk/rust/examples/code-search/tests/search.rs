@@ -31,7 +31,10 @@ fn definitions_come_first_and_packages_are_left_out() {
 
 #[test]
 fn search_is_narrowed_by_path_kind_and_limit() {
-    assert_eq!(search(project(), json!({ "name": "open", "path": "./web/" })), "web/index.ts:1: function: export function open() {}");
+    assert_eq!(
+        search(project(), json!({ "name": "open", "path": "./web/" })),
+        "web/index.ts:1: function: export function open() {}"
+    );
     assert_eq!(
         search(project(), json!({ "name": "open", "path": "src/store.rs" })),
         "src/store.rs:2: function: pub fn open() {}"
@@ -48,7 +51,10 @@ fn search_is_narrowed_by_path_kind_and_limit() {
 fn what_cannot_be_found_is_said() {
     assert_eq!(search(project(), json!({ "name": "nothing" })), "nothing is neither defined nor used here");
     assert_eq!(search(project(), json!({ "name": "open", "path": "lib" })), "not_found: there is nothing at lib");
-    assert_eq!(search(project(), json!({ "name": "a b" })), "bad_input: name: expected letters, digits and underscores");
+    assert_eq!(
+        search(project(), json!({ "name": "a b" })),
+        "bad_input: name: expected letters, digits and underscores"
+    );
     assert!(search(project(), json!({})).starts_with("bad_input: missing field `name`"));
     assert_eq!(search(project().denies("fs"), json!({ "name": "open" })), "host: fs is denied");
 }
