@@ -23,14 +23,14 @@ use serde_json::json;
 use crate::console::{self, Cell, Tone, paint};
 use crate::install::{self, Missing};
 use crate::process::Program;
-use crate::{cargo, files, peers};
+use crate::{cargo, files, peers, sdk};
 use baseline::Baseline;
 use goals::{Judged, Outcome};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
     /// Only this bench: startup, asking, wire, engine, policy, envelope, redact, decode, request, tools, open, turn,
-    /// extensions, loopback, server or page
+    /// extensions, components, loopback, server or page
     name: Option<String>,
     /// Shorter and less exact
     #[arg(long)]
@@ -63,7 +63,10 @@ const BENCHES: &[(&str, &str)] = &[
     ("open", "pi-session"),
     ("turn", "pi-session"),
     ("extensions", "pi-guests"),
+    (COMPONENTS, "pi-guests"),
 ];
+/// Extensions that are components, and MCP servers.
+const COMPONENTS: &str = "components";
 const STARTUP: &str = "startup";
 const ASKING: &str = "asking";
 const LOOPBACK: &str = "loopback";
@@ -194,6 +197,17 @@ fn run_bench(name: &str, package: &str, program: &Path, quick: bool) -> Result<F
         && packages.is_dir()
     {
         bench = bench.env("PI_BENCH_PACKAGES", packages);
+    }
+    if name == COMPONENTS {
+        match sdk::example()? {
+            Ok(component) => bench = bench.env("PI_BENCH_COMPONENT", component),
+            Err(Missing(why)) => {
+                console::say(&paint(
+                    Tone::Warning,
+                    &format!("a small component is measured in place of a real one: {why}"),
+                ));
+            }
+        }
     }
     let finished = bench.capture()?;
     let share = finished.usage.cpu.as_secs_f64() / finished.usage.wall.as_secs_f64();

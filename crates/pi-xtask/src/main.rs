@@ -20,6 +20,7 @@ mod peers;
 mod portable;
 mod process;
 mod report;
+mod sdk;
 mod shims;
 mod test;
 mod tidy;

@@ -12,7 +12,7 @@ use crate::process::{Finished, Program, Stream};
 use crate::report::{Report, Verdict};
 use crate::verdict::{Otherwise, Results};
 use crate::{
-    bench, cargo, codegen, conformance, console, fuzz, page, peers, portable, shims, tidy, typescript, verdict,
+    bench, cargo, codegen, conformance, console, fuzz, page, peers, portable, sdk, shims, tidy, typescript, verdict,
 };
 
 /// What the long rounds set: cases of every property test, steps of the engine's random clients, deaths of processes,
@@ -75,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut results = tests(&mut report, "tests", &Chosen::default(), &environment);
     report.step(verdict::CLIENT, typescript::check);
     results.of_client(report.verdict(verdict::CLIENT));
+    report.step("SDK of extensions", sdk::check);
     report.step("shims of extensions", shims::check);
     report.step("extensions, compared with Pi", conformance::check);
     report.step("the page in a browser", page::check);
@@ -124,7 +125,8 @@ fn formatting() -> Result<Verdict> {
     with(install::RUSTFMT, || {
         let ours = show(cargo::cargo().args(["fmt", "--all", "--check"]))?;
         let beside = |manifest| show(cargo::cargo().args(["fmt", "--check", "--manifest-path", manifest]));
-        let all = [ours, beside("fuzz/Cargo.toml")?, beside("bench/Cargo.toml")?];
+        let sdk = show(cargo::cargo().args(["fmt", "--all", "--check", "--manifest-path", sdk::MANIFEST]))?;
+        let all = [ours, beside("fuzz/Cargo.toml")?, beside("bench/Cargo.toml")?, sdk];
         Ok(all.into_iter().find(|verdict| !matches!(verdict, Verdict::Passed(_))).unwrap_or_else(|| passed(())))
     })
 }

@@ -14,6 +14,7 @@
 
 mod bare;
 mod packages;
+#[path = "../support/stage.rs"]
 mod stage;
 
 use std::time::{Duration, Instant};
@@ -102,7 +103,7 @@ fn distribution(runtime: &Runtime, name: &str, mut work: impl AsyncFnMut()) {
 }
 
 fn calls(criterion: &mut Criterion) {
-    let stage = Stage::new();
+    let stage = Stage::new("ts", HELLO);
     stage.runtime.block_on(stage.guests(1));
     let (guests, bare) = (stage.runtime.block_on(stage.guests(1)), Bare::start(HELLO));
     let input = json!({ "name": "you" });
@@ -123,7 +124,7 @@ fn calls(criterion: &mut Criterion) {
 
 /// Starting an extension whose code is in the cache; and from a start to the answer of its first call, beyond that.
 fn start(criterion: &mut Criterion) {
-    let stage = Stage::new();
+    let stage = Stage::new("ts", HELLO);
     // Builds and compiles what the others find.
     stage.runtime.block_on(stage.guests(1));
     criterion.bench_function("extensions/start_hello", |bencher| {
@@ -142,7 +143,7 @@ fn start(criterion: &mut Criterion) {
 }
 
 fn fan(criterion: &mut Criterion) {
-    let stage = Stage::new();
+    let stage = Stage::new("ts", HELLO);
     let guests = stage.runtime.block_on(stage.guests(FAN));
     let event = || Event::read("turn_start", json!({ "turnIndex": 1, "timestamp": 1 }).as_object().cloned()).unwrap();
     criterion.bench_function("extensions/hook_to_20", |bencher| {
@@ -152,7 +153,7 @@ fn fan(criterion: &mut Criterion) {
 
 /// How long a piece of what a tool says while it works takes to arrive, one after the other.
 fn stream(_: &mut Criterion) {
-    let stage = Stage::new();
+    let stage = Stage::new("ts", HELLO);
     let guests = stage.runtime.block_on(stage.guests(1));
     let mut times: Vec<Duration> = (0..20)
         .map(|_| {
@@ -178,7 +179,7 @@ fn stream(_: &mut Criterion) {
 
 /// What a guest that waits takes, of memory that nobody shares with it.
 fn memory(_: &mut Criterion) {
-    let stage = Stage::new();
+    let stage = Stage::new("ts", HELLO);
     let first = stage.runtime.block_on(stage.guests(1));
     let Some(before) = private() else { return };
     let guests = stage.runtime.block_on(stage.guests(KEPT));

@@ -18,7 +18,7 @@ const FOLDER: &str = "PI_BENCH_PACKAGES";
 
 pub(crate) fn measure(_: &mut Criterion) {
     let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else { return };
-    let stage = Stage::new();
+    let stage = Stage::new("ts", super::HELLO);
     let (chosen, agents) = (choose(&stage, &folder), tempfile::tempdir().unwrap());
     println!("metric packages {} packages", chosen.len());
     let mut cold = Vec::new();

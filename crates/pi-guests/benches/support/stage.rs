@@ -24,8 +24,6 @@ use pi_tools::{
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
-use super::HELLO;
-
 /// What the tool `look` finds.
 pub(crate) const NOTE: &str = "a note of some length";
 const POLICY: &[u8] = br#"{"extensions":{"policy":{"mode":"permissive","deny_caps":[]}}}"#;
@@ -35,6 +33,8 @@ pub(crate) struct Stage {
     pub(crate) runtime: Runtime,
     folder: TempDir,
     tiers: Tiers,
+    /// What every extension is: the ending of its file, and what is in it.
+    extension: (&'static str, Vec<u8>),
 }
 
 /// A session that is not there.
@@ -48,32 +48,41 @@ impl SessionPort for Nobody {
 }
 
 impl Stage {
-    pub(crate) fn new() -> Self {
+    /// Extensions are files with this ending and content.
+    pub(crate) fn new(ending: &'static str, content: impl Into<Vec<u8>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["project", "tmp", "logs", "agent"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         fs::write(folder.path().join("project/note.txt"), NOTE).unwrap();
         let tiers = tiers(folder.path(), &folder.path().join("agent"));
-        Self { runtime: Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap(), folder, tiers }
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        Self { runtime, folder, tiers, extension: (ending, content.into()) }
     }
 
     /// Starts `count` extensions that are equal but for their names.
     pub(crate) async fn guests(&self, count: usize) -> Guests {
-        let paths: Vec<PathBuf> = (0..count).map(|at| self.folder.path().join(format!("hello{at}.ts"))).collect();
+        self.start(&self.tiers, &self.files(count)).await
+    }
+
+    /// Files of extensions that are equal but for their names.
+    pub(crate) fn files(&self, count: usize) -> Vec<PathBuf> {
+        let (ending, content) = &self.extension;
+        let path = |at| self.folder().join(format!("hello{at}.{ending}"));
+        let paths: Vec<PathBuf> = (0..count).map(path).collect();
         for path in paths.iter().filter(|path| !path.exists()) {
-            fs::write(path, HELLO).unwrap();
+            fs::write(path, content).unwrap();
         }
-        self.start(&self.tiers, &paths).await
+        paths
     }
 
     /// As if the machine had never seen an extension.
     pub(crate) fn fresh(&self, agent: &Path) -> Tiers {
-        tiers(self.folder.path(), agent)
+        tiers(self.folder(), agent)
     }
 
     pub(crate) async fn start(&self, tiers: &Tiers, paths: &[PathBuf]) -> Guests {
-        let dispatcher = Dispatcher::new(self.fittings());
+        let dispatcher = self.dispatcher();
         let mut guests = Guests::new(Patience::default(), Arc::new(|incident| panic!("{incident:?}")))
             .recorded(dispatcher.ledger().clone(), None);
         for path in paths {
@@ -85,8 +94,18 @@ impl Stage {
         guests
     }
 
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn dispatcher(&self) -> Dispatcher {
+        // Its ledger is written by a task.
+        let _inside = self.runtime.enter();
+        Dispatcher::new(self.fittings())
+    }
+
     fn fittings(&self) -> Fittings {
-        let folder = self.folder.path();
+        let folder = self.folder();
         let redaction = Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep };
         let redactor = Arc::new(Redactor::new(redaction));
         let now = || Moment::from_unix_millis(1_794_787_200_000);
@@ -105,7 +124,7 @@ impl Stage {
             },
             queue: Arc::new(FileQueue::default()),
             folders: Folders { project: folder.join("project"), home: None, agent: None },
-            variables: BTreeMap::new(),
+            variables: ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default())).into(),
             resolver: Arc::new(SystemResolver),
             proxy: None,
             keys: None,
