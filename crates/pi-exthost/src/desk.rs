@@ -285,6 +285,7 @@ impl Desk {
             capability: Capability::Ui,
             method: Method::Ui,
             params_hash: log::params_hash(&Method::Ui, &params),
+            target: Some("draw".to_owned()),
             timeout_ms: terms.timeout.map(crate::ledger::millis),
         };
         let action = self.action(Capability::Ui, Method::Ui, Target::Nothing);
@@ -402,6 +403,8 @@ impl Desk {
             capability: needed,
             method: call.method.clone(),
             params_hash: log::params_hash(&call.method, &call.params),
+            // Nobody understands what it names.
+            target: None,
             timeout_ms: None,
         };
         if let Some(trace) = &self.inner.house.fittings.trace {
@@ -440,6 +443,7 @@ impl Desk {
             capability: connector::needed(call),
             method: call.method(),
             params_hash: log::params_hash(&call.method(), &params),
+            target: log::target(call, &params),
             timeout_ms: None,
         };
         Err(Box::new(TooMuch { start, error }))

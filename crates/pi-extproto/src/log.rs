@@ -8,6 +8,7 @@ pub mod ledger;
 mod normal;
 mod redaction;
 mod rules;
+mod target;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,11 @@ use ts_rs::TS;
 
 use pi_transcript::json::{Digest, Extra, canonical, present};
 
-pub use self::{normal::normalise_paths, redaction::RedactedEntry};
+pub use self::{
+    normal::normalise_paths,
+    redaction::RedactedEntry,
+    target::{program, target},
+};
 use crate::{Object, capability::Method, count::Count, word::open_words};
 
 /// One entry of an extension log.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use pi_extproto::{
     host::{ErrorCode, HostError},
-    log::{Level, LogEvent},
+    log::{Level, LogEvent, program},
 };
 use pi_policy::{
     Action, Answer, Decision, Denial, Explanation, Feature, Grant, Host, Request, Target, decide, explain,
@@ -145,7 +145,7 @@ impl Desk {
     fn note(&self, action: &Action, verdict: &str, reason: &str, terms: &Terms) {
         let target = match &action.target {
             // Its arguments may hold anything.
-            Target::Command(command) => command.written().split_whitespace().next().unwrap_or_default().to_owned(),
+            Target::Command(command) => program(command.written()).to_owned(),
             target => target.to_string(),
         };
         let data = json!({ "capability": action.capability, "method": action.method, "target": target,

@@ -18,6 +18,7 @@ pub struct CheckedCall {
     call: Call,
     capability: Capability,
     params_hash: Digest,
+    target: Option<String>,
     deadline_ms: Option<u64>,
     cancel_token: Option<String>,
 }
@@ -40,6 +41,7 @@ impl HostCall {
         Ok(CheckedCall {
             call_id: self.call_id.clone(),
             params_hash: log::params_hash(&self.method, &self.params),
+            target: log::target(&call, &self.params),
             deadline_ms: timeouts.into_iter().flatten().min(),
             cancel_token: self.cancel_token.clone(),
             call,
@@ -58,6 +60,7 @@ impl CheckedCall {
             call_id: call_id.into(),
             capability,
             params_hash: log::params_hash(&method, &params),
+            target: log::target(&call, &params),
             deadline_ms: [timeout_ms, call.timeout_ms()].into_iter().flatten().min(),
             cancel_token: None,
             call,
@@ -85,6 +88,11 @@ impl CheckedCall {
     /// What the ledger records instead of the parameters.
     pub fn params_hash(&self) -> Digest {
         self.params_hash
+    }
+
+    /// What it touches, in a word that may be written down.
+    pub fn target(&self) -> Option<&str> {
+        self.target.as_deref()
     }
 
     /// How long the host may work on it, in milliseconds. A call may say so twice, in `timeout_ms` of the call and of its

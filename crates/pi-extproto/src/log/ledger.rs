@@ -1,4 +1,5 @@
-//! The evidence of a host call: one entry before it starts, one when it has ended, never the parameters themselves.
+//! The evidence of a host call: one entry before it starts, one when it has ended, with what it touches and never the parameters
+//! themselves.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub struct Start {
     #[schemars(with = "String")]
     #[ts(as = "String")]
     pub params_hash: Digest,
+    /// The path, program, host, variable or operation that the call names, without contents and arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// The deadline that counts, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -52,6 +56,7 @@ impl Start {
             capability: call.capability().clone(),
             method: call.method(),
             params_hash: call.params_hash(),
+            target: call.target().map(str::to_owned),
             timeout_ms: call.deadline_ms(),
         }
     }
@@ -89,7 +94,8 @@ mod tests {
         let checked = call.check().expect("an honest call");
         let start = Start::new(&checked);
         let mut expected = json!({
-            "capability": "read", "method": "fs", "params_hash": checked.params_hash().to_string(), "timeout_ms": 2500,
+            "capability": "read", "method": "fs", "params_hash": checked.params_hash().to_string(),
+            "target": "secret.txt", "timeout_ms": 2500,
         });
         assert_eq!(Value::Object(start.to_data()), expected);
 
