@@ -207,7 +207,8 @@ impl Run {
         let mut denied = None;
         let outcome = match readiness {
             Readiness::Denied(denial) => {
-                denied = Some(scrub::text(&self.parts.redactor, &denial.to_string()).0.into_owned());
+                let told = permission::told(&denial, self.parts.questions.has_audience());
+                denied = Some(scrub::text(&self.parts.redactor, &told).0.into_owned());
                 Outcome::failure(Failure::new(permission::refusal(&denial)))
             }
             Readiness::Refused { reason, terminate } => Outcome { terminate, ..Outcome::failure(Failure::new(reason)) },

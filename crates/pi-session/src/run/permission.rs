@@ -1,7 +1,7 @@
 //! Asks a person whether the model may do something that no rule decides.
 
 use pi_exthost::{GuestId, port::Settled};
-use pi_policy::{Answer, Breadth, Denial, Grant, Question, Term};
+use pi_policy::{Answer, Breadth, Denial, Grant, Question, Reason, Term};
 use pi_transcript::question::{self, Asked};
 
 use super::{Run, desk::Gone};
@@ -45,6 +45,27 @@ impl Run {
 fn describe(question: &Question) -> String {
     let action = question.action();
     format!("{}: {}", action.capability, action.target)
+}
+
+/// What a person reads when the model may not: what it wanted, and what would let it.
+pub(super) fn told(denial: &Denial, has_audience: bool) -> String {
+    let (capability, target) = (&denial.action().capability, &denial.action().target);
+    let grants = "`agent.policy.grants` in settings.json allows it for good";
+    let (reason, remedy) = match denial.reason() {
+        Reason::Unanswered if !has_audience => {
+            ("nobody is here who could be asked".to_owned(), format!("the chat asks, and {grants}"))
+        }
+        reason @ Reason::Denied { .. } => (reason.to_string(), "take that out to allow it".to_owned()),
+        // Who said no knows how to say yes.
+        reason @ (Reason::Refused | Reason::Dismissed) => return format!("deny {capability}: {reason}: {target}"),
+        reason @ (Reason::Unanswered
+        | Reason::Untrusted
+        | Reason::NotDeclared(_)
+        | Reason::DeniedByDefault
+        | Reason::Secret
+        | Reason::Strict) => (reason.to_string(), grants.to_owned()),
+    };
+    format!("deny {capability}: {reason}: {target}; {remedy}")
 }
 
 /// What the model reads when it may not.

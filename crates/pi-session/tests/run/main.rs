@@ -82,7 +82,7 @@ async fn call_that_is_not_allowed_is_told_with_the_reason() {
         told.lines().filter(|line| line.contains("tool bash is") || line.starts_with("result")).collect();
     let reason = "deny exec: denied by agent.policy.denies[0]";
     let expected = [
-        format!("tool bash is not allowed: {reason}"),
+        format!("tool bash is not allowed: {reason}: true; take that out to allow it"),
         format!(
             "result of bash failed {:?}",
             format!("Not allowed: {reason}. Do not try the same another way; ask the user, or go on without it.")
