@@ -17,7 +17,7 @@ use tokio::{
     sync::{mpsc, oneshot, watch},
     time::{sleep, timeout},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use pi_exthost::{Desk, Held, Occasion, Terms, ledger::Pen};
 use pi_extproto::{
@@ -34,14 +34,16 @@ const LAST_WORDS: usize = 8;
 const LINE: u64 = 4 << 10;
 /// Between closing its input and killing it.
 const GRACE: Duration = Duration::from_millis(500);
-/// What the end of a process and its last words may take to be known after its output has ended.
-const SETTLING: Duration = Duration::from_millis(300);
+/// What the end of a process may take to be known after its output has ended, and so may its last words.
+const SETTLING: Duration = Duration::from_secs(2);
 
 /// The process of a server. Dropping it ends it with everything that it started.
 pub(super) struct Program {
     stop: CancellationToken,
     status: watch::Receiver<Option<String>>,
     words: Arc<Mutex<VecDeque<String>>>,
+    /// Its error stream has ended.
+    heard: CancellationToken,
     /// Why we ended the conversation ourselves.
     verdict: Arc<Mutex<Option<String>>>,
 }
@@ -79,7 +81,8 @@ impl Program {
         let verdict = Arc::default();
         // Each ends with the process, which ends with us.
         tokio::spawn(mind(held, stop.clone(), ended));
-        tokio::spawn(overhear(pipes.stderr, desk.events().clone(), Arc::clone(&words)));
+        let heard = CancellationToken::new();
+        tokio::spawn(overhear(pipes.stderr, desk.events().clone(), Arc::clone(&words), heard.clone().drop_guard()));
         let (lines, written) = mpsc::channel(64);
         tokio::spawn(write(pipes.stdin, written));
         let pipe = Pipe {
@@ -92,12 +95,19 @@ impl Program {
             pen: desk.events().clone(),
             verdict: Arc::clone(&verdict),
         };
-        Ok((Self { stop, status, words, verdict }, pipe))
+        Ok((Self { stop, status, words, heard, verdict }, pipe))
     }
 
-    /// The same fault with what is known of the process.
+    /// The same fault with what is known of the process. One that died before it read what we wrote is lost like one that
+    /// died before it answered.
     pub(super) async fn explain(&self, fault: LinkFault) -> LinkFault {
-        let LinkFault::Lost { message } = fault else { return fault };
+        match fault {
+            LinkFault::Lost { .. } | LinkFault::Unreachable { is_permanent: false, .. } => {}
+            LinkFault::Unreachable { is_permanent: true, .. }
+            | LinkFault::Unauthorized { .. }
+            | LinkFault::Refused { .. }
+            | LinkFault::Nonsense { .. } => return fault,
+        }
         let verdict = self.verdict.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(verdict) = verdict {
             return LinkFault::Lost { message: verdict };
@@ -105,10 +115,10 @@ impl Program {
         let mut status = self.status.clone();
         let ended = timeout(SETTLING, status.wait_for(Option::is_some)).await;
         let Some(status) = ended.ok().and_then(Result::ok).and_then(|status| status.clone()) else {
-            return LinkFault::Lost { message };
+            return fault;
         };
-        // Its last words may be on their way.
-        sleep(SETTLING / 10).await;
+        // Its last words may be on their way. Who holds its error stream after it may hold it for long.
+        let _ = timeout(SETTLING, self.heard.cancelled()).await;
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let said = match words.is_empty() {
             true => "it said nothing on its error stream".to_owned(),
@@ -158,7 +168,7 @@ async fn mind(mut held: Held, stop: CancellationToken, ended: watch::Sender<Opti
 }
 
 /// Writes what it says on its error stream into the log.
-async fn overhear(stderr: ChildStderr, pen: Pen, words: Arc<Mutex<VecDeque<String>>>) {
+async fn overhear(stderr: ChildStderr, pen: Pen, words: Arc<Mutex<VecDeque<String>>>, _heard: DropGuard) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
