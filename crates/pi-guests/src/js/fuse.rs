@@ -64,8 +64,8 @@ struct Stretch {
     trip: Option<Trip>,
 }
 
-/// The mark of no work in particular.
-pub(crate) const BACKGROUND: u64 = u64::MAX;
+/// The mark of no work in particular: the largest number that JavaScript hands back as it was given.
+pub(crate) const BACKGROUND: u64 = (1 << 53) - 1;
 const NOTHING: u64 = 0;
 
 #[expect(clippy::disallowed_methods, reason = "the engine calls back on a thread that has no other clock")]

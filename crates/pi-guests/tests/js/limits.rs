@@ -53,6 +53,26 @@ async fn guest_that_went_over_a_limit_starts_anew() {
 }
 
 #[tokio::test]
+async fn guest_that_starts_anew_has_loaded_like_the_first_time() {
+    let (heard, limits) = (Heard::default(), quick());
+    let seat = seat(&heard);
+    let body = moody("for (;;) {}").replace("return", "pi.registerCommand('late', { handler() {} }); return");
+    let guest = JsGuest::start(limited(&body, limits), seat.desk.clone()).await.expect("it loads");
+    call(&guest, "t", json!({ "bad": true })).await.expect_err("too much");
+    heard.lock().expect("no panic").clear();
+    call(&guest, "t", json!({})).await.expect("it was started anew");
+    let lines = seat.lines().await;
+    assert!(!lines.iter().any(|line| line.starts_with("extension.uncaught")), "{lines:?}");
+    // A registration after loading is told to the session, so the second load has ended too.
+    let told = async {
+        while !heard.lock().expect("no panic").iter().any(|word| word == "RegistrationChanged") {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), told).await.expect("the session hears of it");
+}
+
+#[tokio::test]
 async fn deadline_of_a_call_stops_it() {
     let guest = start(limited(&moody("for (;;) {}"), Limits::default())).await.expect("it loads");
     let ask = Ask { cancel: CancellationToken::new(), stopwatch: Stopwatch::new(Duration::from_millis(100)) };
