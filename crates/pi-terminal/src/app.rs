@@ -113,6 +113,8 @@ pub struct App {
     dialogs: VecDeque<Dialog>,
     components: Components,
     waiting: Waiting,
+    /// Commands of extensions that were called here and run.
+    called: Vec<Called>,
     statuses: BTreeMap<String, String>,
     above: BTreeMap<String, Vec<String>>,
     below: BTreeMap<String, Vec<String>>,
@@ -128,6 +130,15 @@ pub struct App {
     keeping: Keeping,
     width: usize,
     height: usize,
+}
+
+/// A command of an extension that runs.
+#[derive(Debug)]
+struct Called {
+    /// As it was typed.
+    text: String,
+    /// Known from the first frame on that shows it.
+    since: Option<Duration>,
 }
 
 /// Whether what was said is kept.
@@ -189,6 +200,7 @@ impl App {
             dialogs: VecDeque::new(),
             components: Components::default(),
             waiting: state.waiting,
+            called: Vec::new(),
             statuses: BTreeMap::new(),
             above: BTreeMap::new(),
             below: BTreeMap::new(),
@@ -256,7 +268,7 @@ impl App {
 
     /// Whether something on the screen changes by itself.
     pub fn is_moving(&self) -> bool {
-        self.chat.is_moving() || matches!(self.hint, Some((_, Some(_))))
+        self.chat.is_moving() || !self.called.is_empty() || matches!(self.hint, Some((_, Some(_))))
     }
 
     /// Says who is here, above everything that comes: the program, the model, the folder, and how to begin.

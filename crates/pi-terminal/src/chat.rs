@@ -15,12 +15,12 @@ use pi_session::Exposure;
 use pi_transcript::{AgentEvent, Block, Message, ToolCallId, ToolOutput, event::CompactionReason, json::Open};
 use ratatui_core::text::Line;
 
-pub(crate) use self::stream::outcome;
 pub use self::{
     activity::Activity,
     card::{Card, CardState},
     item::{Item, Tone},
 };
+pub(crate) use self::{activity::turning, stream::outcome};
 use self::{card::Finished, stream::Streaming};
 use crate::look::{Detail, Look};
 

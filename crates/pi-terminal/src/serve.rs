@@ -125,7 +125,13 @@ impl Service {
 
     fn take(&self, action: Action, work: &mut Work) {
         match action {
-            Action::Say { text, when } => work.push(Box::pin(self.clone().say(Utterance::new(text), when))),
+            Action::Say { text, when } => {
+                let service = self.clone();
+                work.push(Box::pin(async move {
+                    service.clone().say(Utterance::new(text.clone()), when).await;
+                    service.tell(Report::Answered(text)).await;
+                }));
+            }
             other => work.push(Box::pin(self.clone().perform(other))),
         }
     }

@@ -159,6 +159,8 @@ pub enum Report {
         listing: Listing,
     },
     TakenBack(Vec<String>),
+    /// What came of a text that was said is there: a command has ended.
+    Answered(String),
     /// What waited for its turn in a run that ended before; it comes back.
     Unsent(Vec<String>),
     Model(Box<Model>),

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use pi_session::input::complete::called;
 use pi_transcript::drawn::Placement;
 use ratatui_core::text::{Line, Span};
 
 use super::App;
 use crate::{
+    chat::turning,
     look::Look,
     paint::Frame,
     text::{printable, shorten, shorten_line},
@@ -30,6 +32,7 @@ impl App {
         let (theme, detail, thoughts) = (self.theme.clone(), self.detail, self.thoughts);
         let look = Look { width: self.width, theme: &theme, detail, thoughts, now };
         let finished = self.chat.take_finished(&look);
+        self.called.iter_mut().for_each(|called| called.since = called.since.or(Some(now)));
         let mut bottom = self.bottom(&look, height);
         let surplus = bottom.lines.len().saturating_sub(height);
         bottom.lines.drain(..surplus);
@@ -46,6 +49,7 @@ impl App {
         let mut bottom = Bottom::default();
         bottom.lines.push(Line::default());
         bottom.lines.extend(self.chat.activity().lines(self.working_message.as_deref(), look));
+        bottom.lines.extend(self.called_line(look));
         self.queue(&mut bottom, look);
         bottom.lines.extend(self.components.lines(&[Placement::Header, Placement::AboveEditor], look));
         widgets(&mut bottom, self.above.values().flatten(), look);
@@ -88,6 +92,16 @@ impl App {
         if let Some((hint, _)) = &self.hint {
             bottom.lines.push(Line::styled(shorten(hint, look.width).into_owned(), theme.warning));
         }
+    }
+
+    /// The command of an extension that runs for the longest time, and how many others there are.
+    fn called_line(&self, look: &Look<'_>) -> Option<Line<'static>> {
+        let first = self.called.first()?;
+        let words = match self.called.len() - 1 {
+            0 => first.text.lines().next().unwrap_or_default().to_owned(),
+            others => format!("/{} and {others} more", called(&first.text).unwrap_or_default()),
+        };
+        Some(turning(&words, first.since.unwrap_or(look.now), "esc to stop", look.theme.accent, look))
     }
 
     /// What waits to be said.

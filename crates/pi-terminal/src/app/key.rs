@@ -3,9 +3,14 @@
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use pi_session::{Exposure, Journey, Summarise, directory::ForkPoint, input::complete::nearest, queue::When};
+use pi_session::{
+    Exposure, Journey, Summarise,
+    directory::ForkPoint,
+    input::complete::{CommandKind, called, nearest},
+    queue::When,
+};
 
-use super::{App, Keeping, Pick, label::Naming};
+use super::{App, Called, Keeping, Pick, label::Naming};
 use crate::{
     chat::{Activity, Tone},
     commands::{self, BuiltIn},
@@ -197,6 +202,10 @@ impl App {
             self.editor.set(&text);
             return Vec::new();
         }
+        let commands = self.commands.iter().filter(|command| command.kind == CommandKind::Extension);
+        if called(&text).is_some_and(|name| commands.into_iter().any(|command| command.name == name)) {
+            self.called.push(Called { text: text.clone(), since: None });
+        }
         vec![Action::Say { text, when }]
     }
 
@@ -214,7 +223,7 @@ impl App {
         match self.chat.activity() {
             Activity::Retrying { .. } => Some(Action::AbortRetry),
             Activity::Working { .. } | Activity::Compacting { .. } => Some(Action::Abort),
-            Activity::Idle => self.chat.is_moving().then_some(Action::Abort),
+            Activity::Idle => (self.chat.is_moving() || !self.called.is_empty()).then_some(Action::Abort),
         }
     }
 

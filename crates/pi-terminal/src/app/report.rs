@@ -27,6 +27,11 @@ impl App {
                 }
             }
             Report::TakenBack(texts) => self.take_back(texts),
+            Report::Answered(text) => {
+                if let Some(position) = self.called.iter().position(|called| called.text == *text) {
+                    self.called.remove(position);
+                }
+            }
             Report::Model(model) => self.take_model((**model).clone()),
             Report::Offers { models, commands } => {
                 self.models.clone_from(models);

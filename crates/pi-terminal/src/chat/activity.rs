@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use pi_transcript::{AgentEvent, event::CompactionReason};
-use ratatui_core::text::{Line, Span};
+use ratatui_core::{
+    style::Style,
+    text::{Line, Span},
+};
 
 use crate::{
     look::{Look, duration},
@@ -37,6 +40,19 @@ pub enum Activity {
 /// How many lines of a reason are shown.
 const MOST_REASONS: usize = 4;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// A line that says since when something goes on, and moves.
+pub(crate) fn turning(words: &str, since: Duration, hint: &str, style: Style, look: &Look<'_>) -> Line<'static> {
+    let beat = usize::try_from(look.now.as_millis() / 100).unwrap_or(0);
+    let passed = duration(Duration::from_secs(look.now.saturating_sub(since).as_secs()));
+    let passed = passed.replace(".0s", "s");
+    let line = Line::from(vec![
+        Span::styled(format!("{} ", SPINNER[beat % SPINNER.len()]), style),
+        Span::styled(printable(words).into_owned(), style),
+        Span::styled(format!("  {passed} · {hint}"), look.theme.quiet),
+    ]);
+    shorten_line(line, look.width)
+}
 
 impl Activity {
     pub fn is_working(&self) -> bool {
@@ -108,16 +124,8 @@ impl Activity {
             Self::Compacting { since, is_wanted: true, .. } => (since, "summing up".to_owned(), "esc to stop"),
             Self::Compacting { since, .. } => (since, "summing up, the context is full".to_owned(), "esc to stop"),
         };
-        let beat = usize::try_from(look.now.as_millis() / 100).unwrap_or(0);
         let style = if matches!(self, Self::Retrying { .. }) { theme.warning } else { theme.accent };
-        let passed = duration(Duration::from_secs(look.now.saturating_sub(*since).as_secs()));
-        let passed = passed.replace(".0s", "s");
-        let line = Line::from(vec![
-            Span::styled(format!("{} ", SPINNER[beat % SPINNER.len()]), style),
-            Span::styled(printable(&words).into_owned(), style),
-            Span::styled(format!("  {passed} · {hint}"), theme.quiet),
-        ]);
-        let mut lines = vec![shorten_line(line, look.width)];
+        let mut lines = vec![turning(&words, *since, hint, style, look)];
         if let Self::Retrying { error, .. } = self {
             let indent = Line::raw("  ");
             let rows = printable_lines(error).map(|row| Line::styled(format!("  {row}"), theme.quiet));
