@@ -36,7 +36,7 @@ const ASKING: &str = "extension_ui_request";
 pub enum Audience {
     /// Here, or coming back before the question times out.
     Somebody,
-    /// Every question is cancelled at once, and nothing is shown.
+    /// Every question is cancelled at once, and nothing is shown but notices.
     Nobody,
 }
 
@@ -156,11 +156,21 @@ impl Questions {
         drop(all);
     }
 
-    /// Shows something that needs no answer.
+    /// Shows something that needs no answer. Where nobody is, a notice is still told: whoever reads what comes of it reads
+    /// that as well. Everything else dresses a screen that is not there.
     pub fn announce(&self, announcement: Announcement) {
-        match self.shared.audience {
-            Audience::Nobody => {}
-            Audience::Somebody => self.shared.request((self.shared.ids)(), UiRequest::Announcement(announcement)),
+        match (self.shared.audience, &announcement) {
+            (
+                Audience::Nobody,
+                Announcement::SetStatus { .. }
+                | Announcement::SetWidget { .. }
+                | Announcement::SetTitle { .. }
+                | Announcement::SetWorkingMessage { .. }
+                | Announcement::SetEditorText { .. },
+            ) => {}
+            (Audience::Nobody, Announcement::Notify { .. }) | (Audience::Somebody, _) => {
+                self.shared.request((self.shared.ids)(), UiRequest::Announcement(announcement))
+            }
         }
     }
 

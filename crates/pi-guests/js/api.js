@@ -7,7 +7,7 @@ import { accessOf, canStream, describedBy, owned as providers } from "pi:shim/pi
 import { blocks, draft, outcomeOf } from "pi:api/outcome";
 import { sessionManager, state } from "pi:api/session";
 import { theme } from "pi:api/theme";
-import { cancellation, makeUi, withoutEffect } from "pi:api/ui";
+import { cancellation, makeUi, shown, withoutEffect } from "pi:api/ui";
 
 const { apply } = Reflect;
 const then = (promise, done, failed) => apply(Promise.prototype.then, promise, [done, failed]);
@@ -445,7 +445,12 @@ export function make(native, flags) {
     load: (job, namespace, evaluated, isAgain) => run(job, () => load(namespace, evaluated, isAgain)),
     handle: (job, hook, index, event) => run(job, () => handle(job, hook, index, event)),
     tool: (job, callId, name, input) => run(job, () => callTool(job, callId, name, input)),
-    command: (job, name, args) => run(job, () => known(commands, "command", name).handler(args, context.command(job))),
+    // A command has ended when what it said was taken: whoever waits for it may leave afterwards.
+    command: (job, name, args) =>
+      run(job, async () => {
+        await known(commands, "command", name).handler(args, context.command(job));
+        await shown();
+      }),
     completions: (job, name, prefix) => run(job, () => commands.get(name)?.getArgumentCompletions?.(prefix) ?? null),
     shortcut: (job, key) => run(job, () => known(shortcuts, "shortcut", key).handler(context.event(job))),
     render: (job, subject) => run(job, () => draw(subject)),

@@ -19,6 +19,9 @@ const tell = (params) => {
   told = told.then(() => host.call("ui", params)).then(undefined, () => undefined);
 };
 
+/** What was said so far was shown, or cannot be. */
+export const shown = () => told;
+
 // Nobody there, no answer in time, dismissed: all the same to the extension.
 async function ask(params, options) {
   const { signal, timeout } = options ?? {};

@@ -181,6 +181,8 @@ async fn nobody_is_asked_nothing() {
     assert_eq!(person.ask(colour()).await.await.unwrap(), (Settled::Cancelled, Duration::ZERO));
     person.questions.announce(Announcement::SetTitle { title: "t".to_owned() });
     person.saw(&[]);
+    person.questions.announce(Announcement::Notify { message: "m".to_owned(), notify_type: None });
+    person.saw(&["q1 notify"]);
 }
 
 #[tokio::test(start_paused = true)]

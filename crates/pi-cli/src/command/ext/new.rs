@@ -64,13 +64,13 @@ pub(crate) fn run(arguments: &ExtNewArguments, console: &mut Console) -> Result<
         input::make_folder_of(file)?;
         input::write_new(file, text)?;
     }
-    report(&folder, arguments.engine, console);
+    report(&folder, arguments, console);
     Ok(Exit::Success)
 }
 
-fn report(folder: &Path, engine: NewEngine, console: &mut Console) {
+fn report(folder: &Path, arguments: &ExtNewArguments, console: &mut Console) {
     let folder = folder.display();
-    match engine {
+    match arguments.engine {
         NewEngine::Wasm => {
             console
                 .line(&format!("written to {folder}: a crate in Rust with its test, its manifest and the interface"));
@@ -80,8 +80,12 @@ fn report(folder: &Path, engine: NewEngine, console: &mut Console) {
         }
         NewEngine::Js => {
             console.line(&format!("written to {folder}: index.ts, its test and two manifests"));
+            let tried = match arguments.tool {
+                true => format!("`pi ext run-tool {folder} hello '{{\"name\":\"Ada\"}}'` calls its tool"),
+                false => format!("`pi -e {folder} -p '/hello Ada'` runs its command"),
+            };
             console.remark(&format!(
-                "`pi ext build {folder}` builds it; `node --test` in it runs the test (Node 18 or later)"
+                "`pi -e {folder}` runs it as it is, {tried}; `node --test` in it runs the test (Node 18 or later)"
             ));
         }
     }

@@ -1,6 +1,10 @@
 //! What somebody should know of what happens even if they only want the answer.
 
-use pi_transcript::{AgentEvent, json::Extra};
+use pi_transcript::{
+    AgentEvent,
+    json::Extra,
+    question::{Announcement, NotifyType, UiRequest},
+};
 
 use super::print::Keeping;
 use crate::console::Console;
@@ -22,6 +26,15 @@ impl Notes {
             }
             AgentEvent::ExtensionError { extension_path, error, .. } => {
                 console.note(&format!("the extension {extension_path} failed: {error}"));
+            }
+            AgentEvent::ExtensionUiRequest { request: UiRequest::Announcement(announcement), .. } => {
+                if let Announcement::Notify { message, notify_type } = announcement {
+                    match notify_type.unwrap_or_default() {
+                        NotifyType::Info => console.remark(message),
+                        NotifyType::Warning => console.note(message),
+                        NotifyType::Error => console.complaint(message),
+                    }
+                }
             }
             AgentEvent::Other(members) if is_called(members, "storage_failed") && self.keeping == Keeping::InVain => {}
             AgentEvent::Other(members) if is_called(members, "storage_failed") => {
