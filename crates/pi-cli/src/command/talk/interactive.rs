@@ -99,6 +99,8 @@ struct Open {
     path: Option<PathBuf>,
     /// Whether it was told that its file cannot be written.
     is_unwritable: bool,
+    /// Whether something about its extensions was odd, which was told.
+    is_odd: bool,
     /// Where extensions want to go.
     wishes: mpsc::Receiver<Asked>,
 }
@@ -150,7 +152,7 @@ impl Chair<'_> {
                 Ok(text) => {
                     opening.draft = text.unwrap_or_default();
                     opening.is_on_screen &= is_same(&departure, before.as_deref());
-                    opening.done = self.told(&departure, is_failing);
+                    opening.done = self.told(&departure, is_failing, &open);
                     if let Some(asked) = outcome.asked {
                         asked.grant();
                     }
@@ -192,11 +194,12 @@ impl Chair<'_> {
     }
 
     /// What was done, for whoever did it with one word.
-    fn told(&self, departure: &Departure, is_left_behind: bool) -> Option<String> {
+    fn told(&self, departure: &Departure, is_left_behind: bool, open: &Open) -> Option<String> {
         let back = if self.project.is_some() && !is_left_behind { "; /resume goes back to the one before" } else { "" };
         match departure {
             Departure::New { .. } => Some(format!("a new session begins{back}")),
             Departure::Fork(_) => Some(format!("a new session goes on from there{back}")),
+            Departure::Reload if open.is_odd => Some("loaded anew, but not all of it: see above".to_owned()),
             Departure::Reload => Some("everything was loaded anew".to_owned()),
             // What was said in it is shown.
             Departure::Resume(_) | Departure::Quit => None,
@@ -250,10 +253,11 @@ impl Chair<'_> {
         let entrance = Entrance { mode: Mode::Terminal, beginning, owner };
         let Started { session, notes, unoffered } = self.workshop.start(seat, answering, entrance, None).await;
         notes.iter().for_each(|note| console.note(note));
+        let is_odd = !notes.is_empty() || unoffered.is_some();
         if let Some(failure) = unoffered {
             console.note(&Failure::from(failure).told());
         }
-        Open { session, path, is_unwritable, wishes }
+        Open { session, path, is_unwritable, is_odd, wishes }
     }
 
     /// A new session, which says that it came from `parent`.
