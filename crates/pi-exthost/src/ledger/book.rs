@@ -5,6 +5,7 @@ use std::{
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 use serde_json::json;
@@ -74,9 +75,9 @@ pub(super) fn segments(folder: &Path, session: &str) -> io::Result<Vec<(u64, Pat
     Ok(found)
 }
 
-/// Sessions with a ledger in the folder, the one that was written last at the end. Looks at the disk.
+/// Sessions with a ledger in the folder and when it was written, the last one at the end. Looks at the disk.
 #[expect(clippy::disallowed_methods, reason = "this is the place where files of ledgers are looked for")]
-pub(super) fn sessions(folder: &Path) -> io::Result<Vec<String>> {
+pub(super) fn sessions(folder: &Path) -> io::Result<Vec<(SystemTime, String)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -88,7 +89,28 @@ pub(super) fn sessions(folder: &Path) -> io::Result<Vec<String>> {
         }
     }
     found.sort_unstable();
-    Ok(found.into_iter().map(|(_, session)| session).collect())
+    Ok(found)
+}
+
+/// Removes all ledgers of a folder but the newest `keep`, and those that are being written. Looks at the disk.
+pub(super) fn thin_out(folder: &Path, keep: usize) -> io::Result<()> {
+    let sessions = sessions(folder)?;
+    let surplus = sessions.len().saturating_sub(keep);
+    for (_, session) in sessions.into_iter().take(surplus) {
+        let path = path(folder, &session);
+        if private(&path)?.try_lock().is_err() {
+            continue;
+        }
+        for (_, aside) in segments(folder, &session)? {
+            remove(&aside)?;
+        }
+        remove(&path)?;
+        match remove(&head(folder, &session)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed?,
+        }
+    }
+    Ok(())
 }
 
 impl Book {

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt, io,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use serde::Serialize;
@@ -31,6 +32,8 @@ pub struct Verification {
     pub first: u64,
     /// Whether its writer said that this is the end.
     pub is_closed: bool,
+    /// The session that it was written for, where its file is named after another.
+    pub written_for: Option<String>,
     pub breaks: Vec<Break>,
 }
 
@@ -38,7 +41,7 @@ pub struct Verification {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Break {
     pub file: PathBuf,
-    /// Counts from one.
+    /// Counts from one; zero for the file as a whole.
     pub line: usize,
     pub fault: Fault,
 }
@@ -61,6 +64,8 @@ pub enum Fault {
     CutOff { missing: u64 },
     /// It is not the line that was written last.
     LastChanged,
+    /// Nothing says which line was written last, so nobody knows whether some are missing.
+    Headless,
 }
 
 /// What a ledger adds up to.
@@ -101,7 +106,17 @@ pub fn files(folder: &Path, session: &str) -> io::Result<Vec<PathBuf>> {
 
 /// Sessions that have a ledger in a folder, the one that was written last at the end. Looks at the disk.
 pub fn sessions(folder: &Path) -> io::Result<Vec<String>> {
+    Ok(book::sessions(folder)?.into_iter().map(|(_, session)| session).collect())
+}
+
+/// The same with the time at which each was written last.
+pub fn dated(folder: &Path) -> io::Result<Vec<(SystemTime, String)>> {
     book::sessions(folder)
+}
+
+/// Removes the ledgers of a folder but for the newest `keep`; what is being written stays. Looks at the disk.
+pub fn thin_out(folder: &Path, keep: usize) -> io::Result<()> {
+    book::thin_out(folder, keep)
 }
 
 /// Reads everything that can be read.
@@ -122,17 +137,24 @@ pub fn read(folder: &Path, session: &str) -> io::Result<Reading> {
 /// Compares every line with the one before it, and the last one with the head.
 pub fn verify(folder: &Path, session: &str) -> io::Result<Verification> {
     let files = files(folder, session)?;
-    let mut walk = Walk { expected: None, lines: 0, first: 0, last: None, breaks: Vec::new() };
+    let mut walk = Walk { expected: None, lines: 0, first: 0, last: None, written_for: None, breaks: Vec::new() };
     for path in &files {
         let bytes = book::read(path)?;
         for (number, line) in lines(&bytes).enumerate() {
             walk.step(path, number + 1, &line, session);
         }
     }
-    let head = head(folder, session)?;
-    walk.compare_head(head, &book::path(folder, session));
+    match head(folder, session)? {
+        Some(head) => walk.compare_head(head, &book::path(folder, session)),
+        None if walk.lines > 0 => {
+            walk.breaks.push(Break { file: book::head(folder, session), line: 0, fault: Fault::Headless });
+        }
+        // Nothing was written yet.
+        None => {}
+    }
     let is_closed = walk.last.as_ref().is_some_and(|last| last.event == "ledger.close");
-    Ok(Verification { files: files.len(), lines: walk.lines, first: walk.first, is_closed, breaks: walk.breaks })
+    let Walk { lines, first, written_for, breaks, .. } = walk;
+    Ok(Verification { files: files.len(), lines, first, is_closed, written_for, breaks })
 }
 
 /// Adds up what extensions did.
@@ -223,6 +245,7 @@ struct Walk {
     lines: u64,
     first: u64,
     last: Option<Last>,
+    written_for: Option<String>,
     breaks: Vec<Break>,
 }
 
@@ -242,8 +265,12 @@ impl Walk {
             report(Fault::Unchained);
             return;
         };
+        let named = entry.correlation.session_id.as_deref();
         match self.expected {
-            None if link.index == 0 && link != Link::first(session) => report(Fault::PreviousChanged),
+            None if link.index == 0 && link != Link::first(session) => match named {
+                Some(named) if link == Link::first(named) => self.written_for = Some(named.to_owned()),
+                Some(_) | None => report(Fault::PreviousChanged),
+            },
             None => self.first = link.index,
             Some(expected) if expected.index != link.index => {
                 report(Fault::Misplaced { expected: expected.index, found: link.index });
@@ -256,8 +283,7 @@ impl Walk {
         self.last = Some(Last { event: entry.event.as_str().to_owned(), next, line: number });
     }
 
-    fn compare_head(&mut self, head: Option<Link>, file: &Path) {
-        let Some(head) = head else { return };
+    fn compare_head(&mut self, head: Link, file: &Path) {
         let (next, line) = match &self.last {
             Some(last) => (last.next.index, last.line),
             None => (0, 0),
@@ -291,6 +317,9 @@ impl fmt::Display for Fault {
             Self::PreviousChanged => f.write_str("the line before it is not the one that was written"),
             Self::CutOff { missing } => write!(f, "{missing} lines after it were cut off"),
             Self::LastChanged => f.write_str("it is not the line that was written last"),
+            Self::Headless => {
+                f.write_str("it is missing or empty, so nobody knows whether lines were cut off at the end")
+            }
         }
     }
 }
