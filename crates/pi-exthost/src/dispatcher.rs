@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
-    fmt, io,
+    fmt,
+    fs::DirBuilder,
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
     time::Duration,
@@ -146,10 +148,13 @@ impl Dispatcher {
     }
 
     /// A desk for a guest. Makes its folders.
-    pub fn desk(&self, identity: Identity) -> Result<Desk, NoDesk> {
-        for folder in [&identity.data, &identity.temporary] {
-            make_folder(folder).map_err(|source| NoDesk::NotMade { folder: folder.clone(), source })?;
-        }
+    pub fn desk(&self, mut identity: Identity) -> Result<Desk, NoDesk> {
+        let unmade = |folder: &Path| {
+            let folder = folder.to_owned();
+            move |source| NoDesk::NotMade { folder, source }
+        };
+        make_folder(&identity.data).map_err(unmade(&identity.data))?;
+        identity.temporary = make_new(&identity.temporary).map_err(unmade(&identity.temporary))?;
         let temporary = identity.temporary.clone();
         let desk = Desk::new(Arc::clone(&self.house), identity)?;
         self.house.desks().push(Known { desk: Arc::downgrade(&desk.inner), temporary });
@@ -181,9 +186,11 @@ impl Dispatcher {
             inner.pen.settle();
         }
         let folders: Vec<PathBuf> = desks.into_iter().map(|known| known.temporary).collect();
+        let kept = folders.clone();
         let swept = tokio::task::spawn_blocking(move || folders.iter().for_each(|folder| sweep(folder))).await;
-        if let Err(broken) = swept {
-            tracing::warn!(%broken, "temporary folders of extensions were not removed");
+        if swept.is_err() {
+            // The runtime ends and has no threads for it any more: nothing else runs that could be held up.
+            kept.iter().for_each(|folder| sweep(folder));
         }
         if let Err(fault) = self.house.fittings.ledger.close().await {
             tracing::warn!(%fault, "the ledger was not closed");
@@ -208,9 +215,37 @@ impl House {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the folders of a guest are made where it gets its desk")]
+/// Makes a folder that only its owner may look into, with those around it.
 fn make_folder(folder: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(folder)
+    private().recursive(true).create(folder)
+}
+
+/// The same for one that is not there yet, under another name if that is taken: two guests may be called alike, and
+/// what somebody else put there is not used.
+fn make_new(folder: &Path) -> io::Result<PathBuf> {
+    folder.parent().map_or(Ok(()), make_folder)?;
+    let mut made = folder.to_owned();
+    for number in 2.. {
+        match private().create(&made) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let name = folder.file_name().unwrap_or_default().to_string_lossy();
+                made.set_file_name(format!("{name}-{number}"));
+            }
+            created => return created.map(|()| made),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn private() -> DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "elsewhere folders have no mode"))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder
 }
 
 #[expect(clippy::disallowed_methods, reason = "the temporary folder of a guest is removed where it was made")]
