@@ -95,6 +95,7 @@ mod tests {
             agent_directory: None,
             extension_logs: None,
             server: Vec::new(),
+            scratch: crate::scratch::Scratch::new(&std::env::temp_dir()),
         };
         for (line, on_stderr, on_terminal, elsewhere) in [
             ("pi envelop", true, true, false),

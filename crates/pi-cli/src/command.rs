@@ -17,7 +17,7 @@ mod serve;
 mod session;
 pub(crate) mod sessions;
 mod stats;
-mod talk;
+pub(crate) mod talk;
 mod trust;
 mod validate;
 mod view;

@@ -405,6 +405,7 @@ mod tests {
             agent_directory: None,
             extension_logs: None,
             server: Vec::new(),
+            scratch: crate::scratch::Scratch::new(&std::env::temp_dir()),
         }
     }
 

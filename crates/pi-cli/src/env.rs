@@ -2,6 +2,8 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
+use crate::scratch::Scratch;
+
 /// Name and meaning of each variable, for `--help` and the documentation.
 pub(crate) const VARIABLES: [(&str, &str); 12] = [
     ("NO_COLOR", "no colours, if not empty"),
@@ -39,6 +41,8 @@ pub(crate) struct Environment {
     pub(crate) extension_logs: Option<PathBuf>,
     /// What is said about the server: every variable whose name begins with `PI_SERVER_`, unless it is empty.
     pub(crate) server: Vec<(String, String)>,
+    /// Where guests keep what nobody needs afterwards.
+    pub(crate) scratch: Scratch,
 }
 
 impl Environment {
@@ -55,6 +59,7 @@ impl Environment {
             home,
             extension_logs: filled("PI_EXTENSION_LOG_DIR").map(PathBuf::from),
             server: server(),
+            scratch: Scratch::new(&std::env::temp_dir()),
         }
     }
 }

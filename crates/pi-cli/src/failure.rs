@@ -19,7 +19,7 @@ pub(crate) use self::{
     serve::{Occupant, ServeFailure},
     session::SessionFailure,
 };
-use crate::{exit::Exit, refusal::Refusal};
+use crate::{command::talk::stop::Stop, exit::Exit, refusal::Refusal};
 
 /// A command that was not carried out. A message repeats neither its source nor the problems in what was read;
 /// [`Failure::told`] puts them together.
@@ -29,6 +29,9 @@ pub(crate) enum Failure {
     Unreadable { file: String, source: io::Error },
     #[error("cannot read {file}")]
     UnreadableCall { file: String, source: io::Error },
+    /// A folder or a file that no standard input stands in for; the hint says what else to do.
+    #[error("cannot read {file}")]
+    NotThere { file: String, hint: String, source: io::Error },
     #[error("cannot write {file}")]
     UnwritableFile { file: String, source: io::Error },
     #[error("{file} is a folder")]
@@ -72,6 +75,9 @@ pub(crate) enum Failure {
     Ext(#[from] ExtFailure),
     #[error(transparent)]
     Mcp(#[from] McpFailure),
+    /// A signal ended it.
+    #[error("{}", .0.told())]
+    Stopped(Stop),
     #[error("nothing can be done at the same time here")]
     NoRuntime(#[source] io::Error),
     #[error("cannot write the output")]
@@ -107,6 +113,7 @@ impl Failure {
         match self {
             Failure::Unreadable { file, .. }
             | Failure::UnreadableCall { file, .. }
+            | Failure::NotThere { file, .. }
             | Failure::UnwritableFile { file, .. }
             | Failure::Folder { file }
             | Failure::TooLarge { file, .. }
@@ -131,6 +138,7 @@ impl Failure {
             }
             Failure::Session(failure) => Facts { exit: failure.exit(), ..Facts::none() },
             Failure::Consent(failure) => Facts { exit: failure.exit(), ..Facts::none() },
+            Failure::Stopped(stop) => Facts { exit: stop.exit(), ..Facts::none() },
             Failure::Serve(failure) => Facts { problems: failure.problems(), ..Facts::none() },
             Failure::InputTwice
             | Failure::NoSuchForm { .. }
@@ -148,6 +156,12 @@ impl Failure {
         match self {
             Failure::Unreadable { source, .. } => unreadable_hint(source, "-"),
             Failure::UnreadableCall { source, .. } => unreadable_hint(source, "@-"),
+            Failure::NotThere { source, hint, .. }
+                if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+            {
+                hint.clone()
+            }
+            Failure::NotThere { source, .. } => unreadable_hint(source, "-"),
             Failure::UnwritableFile { source, .. } => unwritable_hint(source).to_owned(),
             Failure::Folder { .. } => "name a file in it".to_owned(),
             Failure::TooLarge { .. } => {
@@ -184,6 +198,7 @@ impl Failure {
             Failure::Serve(failure) => failure.hint(),
             Failure::Ext(failure) => failure.hint(),
             Failure::Mcp(failure) => failure.hint(),
+            Failure::Stopped(_) => "nothing came of it; begin again".to_owned(),
             Failure::NoRuntime(_) => "the system refuses more threads or files; close some programs".to_owned(),
             Failure::Unwritable(_) => "check the disk and where the output goes".to_owned(),
         }

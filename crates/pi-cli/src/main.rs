@@ -21,6 +21,7 @@ mod log;
 mod providers;
 mod refusal;
 mod runtime;
+mod scratch;
 mod table;
 mod trust;
 mod verdict;

@@ -265,6 +265,8 @@ pub(crate) struct GrantsArguments {
 
 #[derive(Subcommand)]
 pub(crate) enum LedgerCommand {
+    /// List the sessions whose extensions did something, the newest first
+    List(LedgerListArguments),
     /// Print what extensions did, line by line
     Show(LedgerArguments),
     /// Add up what each extension did
@@ -274,8 +276,21 @@ pub(crate) enum LedgerCommand {
 }
 
 #[derive(Args)]
+pub(crate) struct LedgerListArguments {
+    /// All of them, not only the newest
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Those of `pi ext inspect`, `run-tool`, `run-command`, `fire` and `list`
+    #[arg(long)]
+    pub(crate) trials: bool,
+    /// One object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct LedgerArguments {
-    /// A file, or a session by the beginning of its id; the newest, if left out
+    /// A file, or a session by the beginning of its id, the newest if left out; `trial` is the last trial
     #[arg(value_name = "FILE|SESSION")]
     pub(crate) ledger: Option<String>,
     /// Print JSON
@@ -292,6 +307,7 @@ impl ExtCommand {
             ExtCommand::RunTool(_) | ExtCommand::RunCommand(_) | ExtCommand::Fire(_) | ExtCommand::Rehearse(_) => true,
             ExtCommand::Allow(arguments) | ExtCommand::Deny(arguments) => arguments.json,
             ExtCommand::Grants(arguments) => arguments.json,
+            ExtCommand::Ledger(LedgerCommand::List(arguments)) => arguments.json,
             ExtCommand::Ledger(
                 LedgerCommand::Show(arguments) | LedgerCommand::Stats(arguments) | LedgerCommand::Verify(arguments),
             ) => arguments.json,

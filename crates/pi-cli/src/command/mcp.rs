@@ -5,7 +5,7 @@ mod list;
 mod remove;
 mod test;
 
-use pi_guests::mcp::places::{self, Found, Where};
+use pi_guests::mcp::places::{self, Found, Notice, Where};
 
 use crate::{
     arguments::mcp::McpCommand,
@@ -32,6 +32,30 @@ pub(crate) fn places(ground: &Ground, environment: &Environment) -> Where {
         is_trusted: ground.is_trusted(),
         agent: environment.agent_directory.clone(),
     }
+}
+
+/// A server that is written somewhere and not used.
+#[derive(Debug)]
+pub(crate) struct Unused {
+    pub(crate) name: String,
+    pub(crate) file: String,
+    pub(crate) why: String,
+}
+
+/// Those that are not used, and why.
+fn unused_in(found: &Found) -> Vec<Unused> {
+    let unused = |notice: &Notice| match notice {
+        Notice::Entry { name, file, fault } => {
+            vec![Unused { name: name.clone(), file: file.clone(), why: fault.to_string() }]
+        }
+        Notice::Untrusted(names) => {
+            let (file, why) = ("this project", "not trusted");
+            let one = |name: &String| Unused { name: name.clone(), file: file.to_owned(), why: why.to_owned() };
+            names.iter().map(one).collect()
+        }
+        Notice::Unreadable { .. } | Notice::Shadowed { .. } | Notice::Odd(_) => Vec::new(),
+    };
+    found.notices.iter().flat_map(unused).collect()
 }
 
 /// The servers of this folder, and what is left out.

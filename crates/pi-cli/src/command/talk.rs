@@ -8,7 +8,7 @@ mod lines;
 mod notes;
 mod pipe;
 mod print;
-pub(super) mod stop;
+pub(crate) mod stop;
 mod trust;
 
 use std::{
@@ -30,6 +30,7 @@ use self::{
     choice::Seated,
     interactive::{Again, Chair, Left, Opening},
     print::{Keeping, Plan},
+    stop::Stops,
     trust::Decided,
 };
 use crate::{
@@ -228,7 +229,13 @@ async fn print(
     };
     let (owner, wishes) = pi_session::owner();
     let entrance = Entrance { mode: client, beginning: Beginning::Startup, owner };
-    let Started { session, notes, unoffered } = workshop.start(seat, answering, entrance, None).await;
+    // Extensions and servers may take long to start, and whoever cannot wait for them leaves nothing behind.
+    let mut stops = Stops::listen().map_err(Failure::NoRuntime)?;
+    let started = tokio::select! {
+        started = workshop.start(seat, answering, entrance, None) => started,
+        stop = stops.next() => return Err(Failure::Stopped(stop)),
+    };
+    let Started { session, notes, unoffered } = started;
     notes.iter().for_each(|note| console.note(note));
     let uncalled = uncalled_of(&session, workshop, &sayings).await?;
     if let Some(failure) = unoffered.or(uncalled) {
@@ -236,8 +243,8 @@ async fn print(
         return Err(failure.into());
     }
     match arguments.mode {
-        Mode::Text => print::answer(Plan { session, keeping, sayings, wishes }, console).await,
-        Mode::Json => print::events(Plan { session, keeping, sayings, wishes }, &header, console).await,
+        Mode::Text => print::answer(Plan { session, keeping, sayings, wishes, stops }, console).await,
+        Mode::Json => print::events(Plan { session, keeping, sayings, wishes, stops }, &header, console).await,
     }
 }
 

@@ -92,7 +92,11 @@ fn folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
         Some(path) => path.to_owned(),
         None => std::env::current_dir().map_err(SessionFailure::NoFolder)?,
     };
-    let unreadable = |source| Failure::Unreadable { file: path.display().to_string(), source };
+    let unreadable = |source| Failure::NotThere {
+        file: path.display().to_string(),
+        hint: "name a folder that is there; without one it is the folder that you are in".to_owned(),
+        source,
+    };
     let folder = path.canonicalize().map_err(unreadable)?;
     if folder.is_dir() {
         return Ok(folder);

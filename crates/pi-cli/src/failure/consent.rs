@@ -31,8 +31,9 @@ pub(crate) enum ConsentFailure {
 impl ConsentFailure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::NoLedger { .. } | Self::NoSuchLedger { .. } => Exit::No,
-            Self::Homeless
+            Self::NoLedger { .. }
+            | Self::NoSuchLedger { .. }
+            | Self::Homeless
             | Self::Grants(_)
             | Self::NoDuration { .. }
             | Self::DenyForAWhile
@@ -56,7 +57,7 @@ impl ConsentFailure {
             Self::DenyForAWhile => "leave --for out; `pi ext allow` takes it back".to_owned(),
             Self::AllowEverybody => "name the extension".to_owned(),
             Self::NoLedger { .. } => "ledgers are written when extensions run in a session".to_owned(),
-            Self::NoSuchLedger { .. } => "`pi ext ledger show` without a name shows the newest".to_owned(),
+            Self::NoSuchLedger { .. } => "`pi ext ledger list` lists them".to_owned(),
             Self::SeveralLedgers { sessions, .. } => format!("one of {}", sessions.join(", ")),
             Self::Ledger { .. } => "look at its permissions".to_owned(),
         }

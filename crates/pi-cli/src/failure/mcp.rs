@@ -2,6 +2,8 @@
 
 use pi_guests::mcp::{PinFault, entry::EntryFault, places::ChangeFault};
 
+use crate::command::mcp::Unused;
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum McpFailure {
     #[error("there is no place for mcp.json: no home folder")]
@@ -22,6 +24,8 @@ pub(crate) enum McpFailure {
     Change(ChangeFault),
     #[error(transparent)]
     Pins(PinFault),
+    #[error("the MCP server {} is not used: {}", .0.name, .0.why)]
+    Unused(Unused),
     #[error("there is no MCP server {name} here")]
     Unknown { name: String, elsewhere: Option<String> },
 }
@@ -38,6 +42,10 @@ impl McpFailure {
             Self::Entry { .. } => "`pi mcp add --help` shows the form".to_owned(),
             Self::Change(fault) => fault.hint().to_owned(),
             Self::Pins(fault) => fault.hint().to_owned(),
+            Self::Unused(Unused { why, .. }) if why == "not trusted" => {
+                "`pi trust` lets what this project brings be started".to_owned()
+            }
+            Self::Unused(Unused { file, .. }) => format!("it is written in {file}"),
             Self::Unknown { elsewhere: Some(file), .. } => {
                 format!("it is written in {file}; --project takes it out there")
             }

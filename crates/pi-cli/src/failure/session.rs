@@ -18,7 +18,7 @@ use crate::exit::Exit;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionFailure {
     #[error("{problem}")]
-    NoExtensions { problem: String },
+    NoExtensions { problem: String, hint: String },
     #[error("there is nothing to say")]
     NothingToSay,
     #[error("nothing is piped in, and `-` stands for it")]
@@ -35,7 +35,7 @@ pub(crate) enum SessionFailure {
     Elsewhere { model: String, address: String },
     #[error("the model of this session, {model}, cannot be asked: {why}")]
     ModelGone { model: String, why: String },
-    #[error("there is no template /{name}")]
+    #[error("there is neither a command nor a template /{name}")]
     NoSuchTemplate { name: String, nearest: Option<String> },
     #[error("the session cannot be deleted")]
     Keep(#[source] KeepError),
@@ -91,7 +91,7 @@ const LISTED: usize = 10;
 impl SessionFailure {
     pub(crate) fn hint(&self) -> String {
         match self {
-            Self::NoExtensions { .. } => "`pi ext inspect FILE` tries one without a session".to_owned(),
+            Self::NoExtensions { hint, .. } => hint.clone(),
             Self::NothingToSay => {
                 "write it as an argument, `pi -p 'What is in this folder?'`, or pipe it in".to_owned()
             }

@@ -43,6 +43,7 @@ use crate::{
     arguments::talk::ExtensionArguments,
     command,
     env::{self, Environment},
+    scratch::Scratch,
 };
 
 /// How long an extension may take to load, waiting included.
@@ -51,6 +52,9 @@ const LOADING: Duration = Duration::from_secs(30);
 /// How long the ledger of a session that has ended may take to be closed, and how often we look.
 const CLOSING: Duration = Duration::from_secs(5);
 const MOMENT: Duration = Duration::from_millis(5);
+
+/// The folder of the ledgers of trials, beside those of sessions.
+pub(crate) const TRIALS: &str = "trials";
 
 /// What every session of a process needs to start its extensions.
 pub(crate) struct Extensions {
@@ -67,6 +71,7 @@ pub(crate) struct Extensions {
     project: Option<config::Settings>,
     agent: Option<PathBuf>,
     logs: Option<PathBuf>,
+    scratch: Scratch,
     /// Where the protocol is written.
     traced: Option<PathBuf>,
 }
@@ -75,6 +80,7 @@ pub(crate) struct Extensions {
 struct Started<'a> {
     from: From<'a>,
     launched: Result<Arc<dyn Guest>, LaunchFault>,
+    took: Duration,
 }
 
 /// Where a guest comes from.
@@ -133,13 +139,14 @@ impl Extensions {
             policy,
             project: project_policy(&ground.directory),
             agent: environment.agent_directory.clone(),
-            logs: environment.extension_logs.clone(),
+            logs: logs(environment),
+            scratch: environment.scratch.clone(),
             traced: arguments.trace_protocol.clone(),
         };
         (extensions, notices)
     }
 
-    /// None, under these rules: for extensions that are tried one by one.
+    /// None, under these rules: for extensions that are tried one by one, whose ledgers do not stand among those of sessions.
     pub(crate) fn trial(policy: &Policy, environment: &Environment) -> Self {
         let nowhere = Places { directory: PathBuf::new(), is_trusted: false, agent: None, home: None };
         Self {
@@ -151,7 +158,8 @@ impl Extensions {
             policy: policy.clone(),
             project: None,
             agent: environment.agent_directory.clone(),
-            logs: environment.extension_logs.clone(),
+            logs: logs(environment).map(|logs| logs.join(TRIALS)),
+            scratch: environment.scratch.clone(),
             traced: None,
         }
     }
@@ -210,11 +218,17 @@ impl Extensions {
         let servers = self.servers.iter().map(|server| (From::Server(server), mcp::prepare(server, &self.base)));
         let started = join_all(prepared.into_iter().chain(servers).map(|(from, prepared)| {
             let dispatcher = &dispatcher;
-            async move { Started { from, launched: launch(prepared, dispatcher).await } }
+            async move {
+                let began = Instant::now();
+                let launched = launch(prepared, dispatcher).await;
+                Started { from, launched, took: began.elapsed() }
+            }
         }));
         let guests = Guests::new(Patience::default(), post.reporter());
         let guests = guests.recorded(dispatcher.ledger().clone(), trace);
-        let guests = gather(started.await, guests, &mut notes);
+        let started = started.await;
+        notes.extend(started.iter().filter_map(|started| late(started, self.base.limits.patience)));
+        let guests = gather(started, guests, &mut notes);
         notes.extend(self.servers.iter().filter_map(|server| held_back(server, self.base.pins.as_ref()?)));
         dispatcher.introduce(&guests);
         Hosted { guests, dispatcher: Some(dispatcher), notes }
@@ -229,7 +243,7 @@ impl Extensions {
 
     /// The folder of the ledgers; nothing where there is no place for them.
     pub(crate) fn logs(&self) -> Option<PathBuf> {
-        self.logs.clone().or_else(|| self.agent.as_ref().map(|agent| agent.join("logs").join("extensions")))
+        self.logs.clone()
     }
 
     /// Opens the ledger of a session. One that has just ended in this process, as before a reload, may still be about to be
@@ -256,6 +270,8 @@ impl Extensions {
         trace: Option<Trace>,
     ) -> Result<Dispatcher, String> {
         let Bench { tools, tooling, queue, folders, redactor: _, keys } = bench;
+        let unmade = |error| format!("{} cannot be made: {error}", self.scratch.path().display());
+        self.scratch.make().map_err(unmade)?;
         let rulebook = match &self.agent {
             Some(agent) => Rulebook::open(self.policy.clone(), self.project.clone(), GrantsFile::in_folder(agent))
                 .map_err(|fault| fault.to_string())?,
@@ -279,6 +295,12 @@ impl Extensions {
             now,
         }))
     }
+}
+
+/// Where ledgers are kept; nothing where there is no place for them.
+pub(crate) fn logs(environment: &Environment) -> Option<PathBuf> {
+    let usual = || environment.agent_directory.as_ref().map(|agent| agent.join("logs").join("extensions"));
+    environment.extension_logs.clone().or_else(usual)
 }
 
 /// The keys of the providers that a session may ask, as their manifests find them.
@@ -324,7 +346,7 @@ fn servers(
 
 /// Where servers run.
 pub(crate) fn server_base(directory: &Path, environment: &Environment, limits: mcp::Limits) -> Base {
-    let temporary = std::env::temp_dir();
+    let temporary = environment.scratch.path().to_owned();
     let agent = environment.agent_directory.clone();
     Base {
         project: directory.to_owned(),
@@ -353,7 +375,7 @@ pub(crate) fn surroundings(
     flags: BTreeMap<String, Value>,
     environment: &Environment,
 ) -> Surroundings {
-    let temporary = std::env::temp_dir();
+    let temporary = environment.scratch.path().to_owned();
     let home = environment.home.clone().unwrap_or_else(|| temporary.clone());
     let memory = usize::try_from(policy.max_memory_mb().saturating_mul(1 << 20)).unwrap_or(usize::MAX);
     Surroundings {
@@ -430,7 +452,7 @@ async fn launch(prepared: Prepared, dispatcher: &Dispatcher) -> Result<Arc<dyn G
 
 /// Attaches those that run; what is asked of them is recorded.
 fn gather(started: Vec<Started<'_>>, mut guests: Guests, notes: &mut Vec<String>) -> Arc<Guests> {
-    for Started { from, launched } in started {
+    for Started { from, launched, took: _ } in started {
         match launched {
             Ok(guest) => {
                 if let Err(duplicate) = guests.attach(guest) {
@@ -441,6 +463,17 @@ fn gather(started: Vec<Started<'_>>, mut guests: Guests, notes: &mut Vec<String>
         }
     }
     Arc::new(guests)
+}
+
+/// That a server is not there yet: the session goes on without it.
+fn late(started: &Started<'_>, patience: Duration) -> Option<String> {
+    let From::Server(Server { name, .. }) = started.from else { return None };
+    let is_late = started.launched.is_ok() && started.took >= patience;
+    is_late.then(|| {
+        format!(
+            "the MCP server {name} is not connected yet after {patience:?}; its tools come when it is ready, and `pi mcp test {name}` shows what it does"
+        )
+    })
 }
 
 /// Which tools of a server are held back because they are not described as they were.
@@ -464,6 +497,9 @@ fn not_loaded(from: From<'_>, fault: &LaunchFault) -> String {
     };
     let what_to_do = match fault {
         LaunchFault::Missing { .. } => "look at the path",
+        LaunchFault::Unusable { message } if message.contains("pi ext build") => {
+            return format!("the extension {path} is not loaded: {fault}");
+        }
         LaunchFault::Unusable { .. } => "`pi ext scan` says more",
         LaunchFault::Failed(_) => "`pi ext inspect` shows it again; --no-extensions begins without",
     };

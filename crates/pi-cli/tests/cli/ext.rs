@@ -14,10 +14,12 @@ fn new_extension_is_built_scanned_signed_and_trusted() {
     for kind in ["", " --tool"] {
         let world = World::new();
         let shown = run(&world, &format!("ext new greeter --engine js{kind}"));
-        assert!(shown.starts_with("written to greeter"), "{shown}");
+        assert!(shown.starts_with("written to greeter") && shown.contains("`pi -e greeter` runs it"), "{shown}");
         let shown = run(&world, "ext scan --strict greeter");
         let needs = if kind.is_empty() { "needs ui" } else { "needs nothing" };
         assert!(shown.contains("compatible  greeter") && shown.contains(needs), "{shown}");
+        let shown = run(&world, "ext sign greeter");
+        assert!(shown.contains("hint: `pi ext build greeter` puts an artifact into greeter/dist"), "{shown}");
         let shown = run(&world, "ext build greeter");
         assert!(shown.starts_with("built  greeter 0.1.0: 1 file") && shown.ends_with("--- exit 0"), "{shown}");
         assert!(world.read("greeter/dist/artifact.json").contains("\"pi.ext.artifact.v1\""));
@@ -27,6 +29,8 @@ fn new_extension_is_built_scanned_signed_and_trusted() {
         assert!(shown.starts_with("untrusted  greeter 0.1.0") && shown.ends_with("--- exit 1"), "{shown}");
         let shown = run(&world, "ext verify greeter/dist --trust Ada");
         assert!(shown.starts_with("trusted  greeter 0.1.0, by Ada") && shown.ends_with("--- exit 0"), "{shown}");
+        let shown = run(&world, "ext build greeter");
+        assert!(shown.contains("note: what was there was signed, and this is not"), "{shown}");
         let described = world.read("greeter/dist/artifact.json").replace("0.1.0", "9.1.0");
         let world = world.with("greeter/dist/artifact.json", described);
         assert!(run(&world, "ext verify greeter/dist").starts_with("broken  greeter"));
@@ -77,6 +81,20 @@ fn new_extension_is_a_component_unless_somebody_wants_another_one() {
     // Only `pi ext build` runs a compiler.
     let shown = run(&world, "ext inspect greeter");
     assert!(shown.contains("greeter was not built yet; `pi ext build` compiles it"), "{shown}");
+}
+
+#[test]
+fn events_are_fired_with_what_they_usually_say() {
+    let hearing = "export default (pi: any) => pi.on('tool_call', async (event: any) => ({ block: true, reason: `${event.toolName} ${event.input.command}` }));";
+    let world = World::new().with("guard.ts", hearing);
+    assert!(run(&world, "ext fire guard.ts tool_call").contains("bash ls"));
+    assert!(run(&world, r#"ext fire guard.ts tool_call {"toolName":"read"}"#).contains("read ls"));
+    let shown = run(&world, "ext fire guard.ts tool_cal");
+    assert!(shown.contains("hint: did you mean tool_call?") && shown.ends_with("--- exit 2"), "{shown}");
+    let shown = run(&world, "ext fire guard.ts tool_call {bad");
+    assert!(shown.contains("hint: write it in single quotes"), "{shown}");
+    let shown = run(&world, r#"ext fire guard.ts turn_start {"turnIndex":"x"}"#);
+    assert!(shown.contains("hint: it may say {\"turnIndex\":0"), "{shown}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn server_is_added_tried_held_back_and_removed() {
     assert!((10..60).contains(&tokens), "{tried}");
     let shown = run(&world, "mcp test hi");
     assert!(
-        shown.contains("1 tools, about") && shown.contains("Says hello.") && shown.ends_with("--- exit 0"),
+        shown.contains("1 tool, about") && shown.contains("Says hello.") && shown.ends_with("--- exit 0"),
         "{shown}"
     );
 
@@ -86,11 +86,36 @@ fn what_cannot_be_added_or_reached_is_told() {
 }
 
 #[test]
+fn last_words_of_a_server_that_dies_at_once_are_told() {
+    let world = World::new().with("crash.sh", "exec 0<&-\necho oh no >&2\nexit 3\n");
+    run(&world, "mcp add crash sh crash.sh");
+    // Whether it is gone before or after it is spoken to is chance.
+    for _ in 0..6 {
+        let tried = run(&world, "mcp test crash");
+        assert!(tried.contains("the process ended with code 3; it said: oh no"), "{tried}");
+    }
+}
+
+#[test]
+fn server_whose_variable_is_not_set_is_listed_and_told() {
+    let world = World::new().with("agent/mcp.json", r#"{"mcpServers":{"envy":{"command":"x","args":["${NO_SUCH}"]}}}"#);
+    let listed = run(&world, "mcp list");
+    assert!(listed.contains("\nenvy  ") && listed.contains("the variable NO_SUCH is not set"), "{listed}");
+    let tried = run(&world, "mcp test envy");
+    assert!(tried.contains("error: the MCP server envy is not used: the variable NO_SUCH is not set"), "{tried}");
+}
+
+#[test]
 fn servers_of_a_project_wait_for_trust() {
     let world = World::new();
     let added = run(&world, "mcp add --project local touch ran.txt");
     assert!(added.contains(".mcp.json") && added.contains("pi trust"), "{added}");
     let listed = run(&world, "mcp test");
     assert!(listed.contains("not started until it is trusted: local"), "{listed}");
+    let listed = run(&world, "mcp list");
+    assert!(listed.lines().any(|line| line.starts_with("local ") && line.contains("not trusted")), "{listed}");
+    let tried = run(&world, "mcp test local");
+    assert!(tried.contains("error: the MCP server local is not used: not trusted\nhint: `pi trust`"), "{tried}");
+    assert!(tried.ends_with("--- exit 2"), "{tried}");
     assert!(!world.path().join("ran.txt").exists());
 }

@@ -209,7 +209,7 @@ fn project_is_trusted_listed_and_forgotten_by_command() {
     assert_snapshot!(in_project(&world, "trust gone"), @r"
     --- on standard error
     error: cannot read gone: No such file or directory (os error 2)
-    hint: check the name; `-` reads standard input
+    hint: name a folder that is there; without one it is the folder that you are in
     --- exit 2
     ");
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_extc::{Artifact, Cache, Compilers, Loaded, Workshop, load, write_container};
+use pi_extc::{Artifact, Cache, Compilers, Loaded, SIGNATURE, Workshop, load, write_container};
 use pi_extproto::{artifact::Verdict, manifest::Tier};
 use serde_json::{Value, json};
 
@@ -42,8 +42,13 @@ pub(crate) fn run(
                 grouped(code.as_bytes().len())
             ));
         }
+        let was_signed = place::read(&folder).is_ok_and(|(_, before)| before.extra.contains_key(SIGNATURE));
         write(artifact, &folder)?;
         report(artifact, &folder, console);
+        if was_signed {
+            let folder = folder.display();
+            console.note(&format!("what was there was signed, and this is not; `pi ext sign {folder}` signs it"));
+        }
     }
     Ok(Exit::Success)
 }

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::trial::Trial;
 use crate::{
-    arguments::ext::ExtInspectArguments, console::Console, env::Environment, exit::Exit, failure::Failure, runtime,
+    arguments::ext::ExtInspectArguments, command::talk::stop::unless_stopped, console::Console, env::Environment,
+    exit::Exit, failure::Failure, runtime,
 };
 
 pub(crate) fn run(
@@ -12,7 +13,7 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let found = runtime::start_many()?.block_on(inspect(arguments, environment))?;
+    let found = runtime::start_many()?.block_on(unless_stopped(inspect(arguments, environment)))?;
     let is_loaded = found["loaded"] == true;
     if arguments.json {
         console.line(&found.to_string());

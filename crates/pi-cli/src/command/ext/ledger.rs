@@ -1,18 +1,21 @@
 //! `pi ext ledger`: what extensions did, and whether all of it is still there.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::SystemTime};
 
 use pi_exthost::ledger::reading::{self, Reading};
 use pi_extproto::log::{Level, LogEntry};
-use serde_json::json;
+use pi_policy::Moment;
+use serde_json::{Value, json};
 
 use crate::{
-    arguments::ext::{LedgerArguments, LedgerCommand},
-    console::{Console, Reader, Tone},
+    amount::counted,
+    arguments::ext::{LedgerArguments, LedgerCommand, LedgerListArguments},
+    console::{Console, Reader, Tone, printable},
     env::Environment,
     exit::Exit,
     failure::{ConsentFailure, Failure},
     table::{self, Align, Cell, Column, Room},
+    workshop::extensions::{TRIALS, logs},
 };
 
 const COLUMNS: [Column; 8] = [
@@ -26,18 +29,91 @@ const COLUMNS: [Column; 8] = [
     Column { title: "METHODS", align: Align::Left, room: Room::CutToOrLeaveOut(10, 4) },
 ];
 
+const LISTED: [Column; 6] = [
+    Column { title: "SESSION", align: Align::Left, room: Room::Whole },
+    Column { title: "WRITTEN", align: Align::Left, room: Room::Whole },
+    Column { title: "CALLS", align: Align::Right, room: Room::LeaveOut(2) },
+    Column { title: "DENIED", align: Align::Right, room: Room::LeaveOut(3) },
+    Column { title: "LINES", align: Align::Right, room: Room::LeaveOut(4) },
+    Column { title: "EXTENSIONS", align: Align::Left, room: Room::CutToOrLeaveOut(10, 1) },
+];
+
+/// How many are listed unless somebody wants all: each is read for what it adds up to.
+const MANY: usize = 20;
+
 /// The ledger of one session.
 struct Place {
     folder: PathBuf,
     session: String,
+    named: Named,
+}
+
+/// How somebody pointed to a ledger.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// A copy may have any name.
+    File,
+    Session,
 }
 
 pub(crate) fn run(command: &LedgerCommand, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
     match command {
+        LedgerCommand::List(arguments) => list(arguments, environment, console),
         LedgerCommand::Show(arguments) => show(&Place::find(arguments, environment)?, console),
         LedgerCommand::Stats(arguments) => stats(&Place::find(arguments, environment)?, console),
         LedgerCommand::Verify(arguments) => verify(&Place::find(arguments, environment)?, console),
     }
+}
+
+fn list(arguments: &LedgerListArguments, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
+    let logs = logs(environment).ok_or(ConsentFailure::Homeless)?;
+    let folder = if arguments.trials { logs.join(TRIALS) } else { logs };
+    // A folder that is not there yet has none.
+    let dated = reading::dated(&folder).unwrap_or_default();
+    let most = if arguments.all { dated.len() } else { MANY };
+    let mut rows = Vec::new();
+    for (written, session) in dated.iter().rev().take(most) {
+        let place = Place { folder: folder.clone(), session: session.clone(), named: Named::Session };
+        let statistics = reading::statistics(&place.read()?);
+        // The ledger itself says when it ends, and is no extension.
+        let own: Vec<_> = statistics.extensions.iter().filter(|(name, _)| *name != "pi").collect();
+        let names: Vec<&str> = own.iter().map(|(name, _)| name.as_str()).collect();
+        let calls: u64 = own.iter().map(|(_, own)| own.calls).sum();
+        let denied: u64 = own.iter().map(|(_, own)| own.denials).sum();
+        let written = moment(*written);
+        if console.reader() == Reader::Machine {
+            let told = json!({ "session": session, "written": written, "lines": statistics.lines, "calls": calls,
+                "denied": denied, "extensions": names });
+            console.line(&told.to_string());
+            continue;
+        }
+        let number = |count: u64| Cell::plain(count.to_string());
+        rows.push(vec![
+            Cell::plain(session),
+            Cell::plain(written),
+            number(calls),
+            if denied > 0 { Cell::toned(Tone::Warning, denied.to_string()) } else { number(0) },
+            number(statistics.lines),
+            Cell::plain(names.join(", ")),
+        ]);
+    }
+    if console.reader() == Reader::Person {
+        match dated.len() {
+            0 => console.remark("there is no ledger yet; they are written when extensions run in a session"),
+            _ => drop(table::show(&LISTED, &rows, console)),
+        }
+        let older = dated.len().saturating_sub(most);
+        if older > 0 {
+            console.remark(&format!("{} not shown; --all shows them too", counted(older, "older one")));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// To the second, which is enough to find it again.
+fn moment(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Moment::from_unix_millis(since.as_secs().saturating_mul(1000)).to_string()
 }
 
 fn show(place: &Place, console: &mut Console) -> Result<Exit, Failure> {
@@ -66,12 +142,17 @@ fn told(entry: &LogEntry, console: &Console) -> String {
         Level::Error => Tone::Bad,
     };
     let member = |name: &str| entry.data.as_ref().and_then(|data| data.get(name));
+    let text = |name: &str| member(name).and_then(Value::as_str);
+    // What follows the decision is in the words of the extension, and must not look like a line of ours.
+    let target = text("target").map(|target| format!(" {}", printable(target).replace('\n', "␊"))).unwrap_or_default();
     let took = member("duration_ms").map(|took| format!(" ({took} ms)")).unwrap_or_default();
-    let why =
-        member("reason").and_then(|reason| reason.as_str()).map(|reason| format!(": {reason}")).unwrap_or_default();
+    let why = text("reason").map(|reason| format!(": {reason}")).unwrap_or_default();
+    let code = member("error").and_then(|error| error["code"].as_str()).map(|code| format!(": {code}"));
+    let why = code.unwrap_or(why);
     let call = ids.host_call_id.as_ref().map(|id| format!(" {id}")).unwrap_or_default();
     let event = console.paint(tone, entry.event.as_str());
-    format!("{} {}{call} {event} {}{why}{took}", entry.ts, ids.extension_id, entry.message)
+    let message = printable(&entry.message).replace('\n', "␊");
+    format!("{} {}{call} {event} {message}{target}{why}{took}", entry.ts, ids.extension_id)
 }
 
 fn stats(place: &Place, console: &mut Console) -> Result<Exit, Failure> {
@@ -97,26 +178,37 @@ fn stats(place: &Place, console: &mut Console) -> Result<Exit, Failure> {
         ]
     };
     let rows: Vec<_> = statistics.extensions.iter().map(row).collect();
-    console.line(&format!("session {}: {} lines", place.session, statistics.lines));
+    console.line(&format!("session {}: {}", place.session, counted(statistics.lines, "line")));
     table::show(&COLUMNS, &rows, console);
     Ok(Exit::Success)
 }
 
 fn verify(place: &Place, console: &mut Console) -> Result<Exit, Failure> {
     let verified = reading::verify(&place.folder, &place.session).map_err(|source| place.unreadable(source))?;
-    let exit = if verified.is_intact() { Exit::Success } else { Exit::No };
+    let is_elsewhere = verified.written_for.is_some() && place.named == Named::Session;
+    let is_intact = verified.is_intact() && !is_elsewhere;
+    let exit = if is_intact { Exit::Success } else { Exit::No };
     if console.reader() == Reader::Machine {
-        let told = json!({ "session": place.session, "intact": verified.is_intact(), "verification": verified });
+        let told = json!({ "session": place.session, "intact": is_intact, "verification": verified });
         console.line(&told.to_string());
         return Ok(exit);
     }
     for found in &verified.breaks {
-        console.line(&format!("{}:{}: {}", found.file.display(), found.line, found.fault));
+        let file = found.file.display();
+        match found.line {
+            0 => console.line(&format!("{file}: {}", found.fault)),
+            line => console.line(&format!("{file}:{line}: {}", found.fault)),
+        }
     }
-    let (lines, files) = (verified.lines, verified.files);
-    let word =
-        if verified.is_intact() { console.paint(Tone::Good, "intact") } else { console.paint(Tone::Bad, "broken") };
-    console.line(&format!("session {}: {word}, {lines} lines in {files} files", place.session));
+    let (lines, files) = (counted(verified.lines, "line"), counted(verified.files, "file"));
+    let word = if is_intact { console.paint(Tone::Good, "intact") } else { console.paint(Tone::Bad, "broken") };
+    match &verified.written_for {
+        None => console.line(&format!("session {}: {word}, {lines} in {files}", place.session)),
+        Some(written_for) => {
+            console.line(&format!("session {written_for}: {word}, {lines} in {files}"));
+            console.remark(&format!("its file is not named after it: it is called {}.jsonl", place.session));
+        }
+    }
     if verified.first > 0 {
         console.remark(&format!("it begins with line {}: older files were removed", verified.first));
     }
@@ -138,23 +230,24 @@ impl Place {
                 _ => stem,
             };
             let folder = path.parent().map(PathBuf::from).filter(|folder| !folder.as_os_str().is_empty());
-            return Ok(Self { folder: folder.unwrap_or_else(|| PathBuf::from(".")), session });
+            return Ok(Self { folder: folder.unwrap_or_else(|| PathBuf::from(".")), session, named: Named::File });
         }
-        let usual = environment.agent_directory.as_ref().map(|agent| agent.join("logs").join("extensions"));
-        let folder = environment.extension_logs.clone().or(usual).ok_or(ConsentFailure::Homeless)?;
+        let logs = logs(environment).ok_or(ConsentFailure::Homeless)?;
+        let is_trial = named.starts_with("trial");
+        let folder = if is_trial { logs.join(TRIALS) } else { logs };
         let sessions = reading::sessions(&folder).unwrap_or_default();
         if sessions.is_empty() {
             return Err(ConsentFailure::NoLedger { folder }.into());
         }
         let mut fitting: Vec<String> = sessions.iter().filter(|session| session.starts_with(named)).cloned().collect();
-        if named.is_empty() {
+        if named.is_empty() || named == "trial" {
             fitting = fitting.split_off(fitting.len() - 1);
         } else if fitting.iter().any(|session| session == named) {
             fitting = vec![named.to_owned()];
         }
         match fitting.as_slice() {
             [] => Err(ConsentFailure::NoSuchLedger { session: named.to_owned() }.into()),
-            [session] => Ok(Self { folder, session: session.clone() }),
+            [session] => Ok(Self { folder, session: session.clone(), named: Named::Session }),
             _ => Err(ConsentFailure::SeveralLedgers { session: named.to_owned(), sessions: fitting }.into()),
         }
     }

@@ -31,7 +31,10 @@ pub(super) fn trusted_keys(environment: &Environment) -> Result<PathBuf, ExtFail
 
 /// The container in a folder and what is written about it beside it.
 pub(super) fn read(folder: &Path) -> Result<(Vec<u8>, Descriptor), Failure> {
-    let unreadable = |path: &Path, source| Failure::Unreadable { file: path.display().to_string(), source };
+    let shown = folder.display();
+    let hint = format!("`pi ext build {shown}` puts an artifact into {shown}/dist, which is then to be named");
+    let unreadable =
+        |path: &Path, source| Failure::NotThere { file: path.display().to_string(), hint: hint.clone(), source };
     let (container, described) = (folder.join(CONTAINER), folder.join(DESCRIPTOR));
     let bytes = bytes(&container).map_err(|error| unreadable(&container, error))?;
     let text = self::bytes(&described).map_err(|error| unreadable(&described, error))?;

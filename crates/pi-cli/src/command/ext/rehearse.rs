@@ -46,7 +46,8 @@ fn read(path: &Path) -> Result<Script, Failure> {
 }
 
 fn problem(problem: String) -> Failure {
-    SessionFailure::NoExtensions { problem }.into()
+    let hint = "write an object with the scene and the steps".to_owned();
+    SessionFailure::NoExtensions { problem, hint }.into()
 }
 
 /// What it registered, and for each step what it answered and what it did.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::trial::{Shown, Trial, show, trouble};
+use super::trial::{Shown, Trial, offers, show, trouble};
 use crate::{
     arguments::ext::ExtRunCommandArguments,
     console::Console,
@@ -26,7 +26,7 @@ async fn call(arguments: &ExtRunCommandArguments, environment: &Environment) -> 
     let Some(command) = guests.command(name) else {
         let known: Vec<String> = guests.commands().iter().map(|command| command.typed.clone()).collect();
         let problem = format!("it has no command {name}; its commands are: {}", known.join(", "));
-        return Err(SessionFailure::NoExtensions { problem }.into());
+        return Err(SessionFailure::NoExtensions { problem, hint: offers(&arguments.tried) }.into());
     };
     let ran = command.run(arguments.arguments.clone(), &CancellationToken::new()).await;
     let actions = trial.end(&guests).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::trial::{Shown, Trial, object, show, trouble};
+use super::trial::{Shown, Trial, object, offers, show, trouble};
 use crate::{
     arguments::ext::ExtRunToolArguments,
     console::Console,
@@ -28,7 +28,7 @@ async fn call(arguments: &ExtRunToolArguments, environment: &Environment) -> Res
     let Some(tool) = guests.tool(&arguments.tool) else {
         let known: Vec<String> = guests.tools().iter().map(|tool| tool.offer.definition.name.clone()).collect();
         let problem = format!("it has no tool {}; its tools are: {}", arguments.tool, known.join(", "));
-        return Err(SessionFailure::NoExtensions { problem }.into());
+        return Err(SessionFailure::NoExtensions { problem, hint: offers(&arguments.tried) }.into());
     };
     let (updates, mut heard) = mpsc::channel(64);
     let call = ToolInvocation { call_id: "trial".into(), name: arguments.tool.clone(), input, updates };

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use pi_exthost::{
     Dispatcher, Guests, Patience, Trouble,
     launcher::{LaunchFault, Source},
+    ledger::reading,
 };
 use pi_guests::{
     Tiers,
@@ -19,6 +20,7 @@ use serde_json::Value;
 use super::rehearsal::{Rehearsal, Scene};
 use crate::{
     arguments::ext::{Profile, TriedArguments},
+    command::talk::stop::unless_stopped,
     console::Console,
     env::Environment,
     exit::Exit,
@@ -31,8 +33,14 @@ use crate::{
     },
 };
 
+/// What to do where neither ledger nor cache can be kept.
+const AGENT: &str = "look at the agent directory and at who may write there";
+
 /// The session of every rehearsal: nothing that is compared hangs on it.
 const REHEARSED: &str = "00000000-0000-7000-8000-000000000000";
+
+/// Ledgers of trials that are kept, beside the one that is written.
+const KEPT: usize = 31;
 
 /// Extensions at their desks.
 pub(super) struct Trial {
@@ -87,12 +95,18 @@ impl Trial {
         let id = if scene.is_some() { REHEARSED } else { &name };
         let session = Rehearsal::new(id, ground.directory.display().to_string(), ground.is_trusted(), scene);
         let around = surroundings(&ground.directory, &policy, Default::default(), environment);
-        let unusable = |problem| SessionFailure::NoExtensions { problem };
+        let unusable = |problem| SessionFailure::NoExtensions { problem, hint: AGENT.to_owned() };
         let extensions = Extensions::trial(&policy, environment);
+        if let Some(logs) = extensions.logs() {
+            // Where there are none yet there is nothing to remove, and what cannot be removed does no harm.
+            let _ = reading::thin_out(&logs, KEPT);
+        }
         let ledger = extensions.ledger(&name, &bench.redactor).await.map_err(unusable)?;
         let dispatcher = extensions.dispatcher(session.clone(), ledger, bench, None).map_err(unusable)?;
-        let tiers = Tiers::new(around)
-            .map_err(|fault| SessionFailure::NoExtensions { problem: format!("{fault}; {}", fault.hint()) })?;
+        let tiers = Tiers::new(around).map_err(|fault| SessionFailure::NoExtensions {
+            problem: fault.to_string(),
+            hint: fault.hint().to_owned(),
+        })?;
         Ok(Self { tiers, dispatcher, session })
     }
 
@@ -128,7 +142,8 @@ impl Trial {
         let Discovered { sources, notices } = discover(&places, &wanted);
         match notices.first() {
             Some(notice) if sources.is_empty() => {
-                Err(SessionFailure::NoExtensions { problem: notice.to_string() }.into())
+                let hint = "name a file, a folder with an index or a manifest, or a package".to_owned();
+                Err(SessionFailure::NoExtensions { problem: notice.to_string(), hint }.into())
             }
             Some(_) | None => Ok(sources),
         }
@@ -164,7 +179,8 @@ impl Trial {
 
     /// Lets those that were started know of each other.
     pub(super) fn gather(&self, started: impl IntoIterator<Item = Started>) -> Arc<Guests> {
-        let mut guests = Guests::new(Patience::default(), Arc::new(|_| {}));
+        let guests = Guests::new(Patience::default(), Arc::new(|_| {}));
+        let mut guests = guests.recorded(self.dispatcher.ledger().clone(), None);
         for guest in started {
             // Two of the same name: the first one counts, as in a session.
             drop(guests.attach(guest.guest()));
@@ -195,13 +211,27 @@ pub(super) fn show(
     trying: impl Future<Output = Result<Shown, Failure>>,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let Shown { told, is_error } = runtime::start_many()?.block_on(trying)?;
+    let Shown { told, is_error } = runtime::start_many()?.block_on(unless_stopped(trying))?;
     console.line(&told.to_string());
     Ok(if is_error { Exit::No } else { Exit::Success })
 }
 
 pub(super) fn failed(path: &Path, fault: &LaunchFault) -> Failure {
-    SessionFailure::NoExtensions { problem: format!("{}: {fault}", path.display()) }.into()
+    let hint = match fault {
+        LaunchFault::Missing { .. } => "look at the path".to_owned(),
+        LaunchFault::Unusable { message } if message.contains("pi ext build") => {
+            format!("`pi ext build {}` builds it", path.display())
+        }
+        LaunchFault::Unusable { .. } | LaunchFault::Failed(_) => {
+            format!("`pi ext scan {}` says what it does that it may not", path.display())
+        }
+    };
+    SessionFailure::NoExtensions { problem: format!("{}: {fault}", path.display()), hint }.into()
+}
+
+/// Where to look for what an extension has.
+pub(super) fn offers(tried: &TriedArguments) -> String {
+    format!("`pi ext inspect {}` shows what it registers", tried.source)
 }
 
 /// What went wrong, for people and programs.
@@ -212,6 +242,8 @@ pub(super) fn trouble(trouble: &Trouble) -> Value {
 /// JSON that somebody typed as an argument.
 pub(super) fn object(text: &str) -> Result<pi_extproto::Object, Failure> {
     serde_json::from_str(text).map_err(|error| {
-        SessionFailure::NoExtensions { problem: format!("the last argument is no JSON object: {error}") }.into()
+        let problem = format!("the last argument is no JSON object: {error}");
+        SessionFailure::NoExtensions { problem, hint: r#"write it in single quotes: '{"name": "Ada"}'"#.to_owned() }
+            .into()
     })
 }

@@ -3,7 +3,7 @@
 use pi_guests::mcp::{Origin, Pins, Server};
 use serde_json::json;
 
-use super::servers;
+use super::{Unused, servers, unused_in};
 use crate::{
     arguments::mcp::McpListArguments,
     console::{Console, Reader, Tone},
@@ -51,17 +51,25 @@ pub(crate) fn run(
     }
     debug_assert_eq!(arguments.json, console.reader() == Reader::Machine);
     match console.reader() {
-        Reader::Machine => known.iter().for_each(|known| console.line(&known.object())),
-        Reader::Person if known.is_empty() => {
+        Reader::Machine => {
+            known.iter().for_each(|known| console.line(&known.object()));
+            let unused = |unused: &Unused| json!({ "name": unused.name, "file": unused.file, "unused": unused.why });
+            unused_in(&found).iter().for_each(|server| console.line(&unused(server).to_string()));
+        }
+        Reader::Person if known.is_empty() && unused_in(&found).is_empty() => {
             console.remark("there are no MCP servers here; `pi mcp add NAME COMMAND` adds one");
         }
-        Reader::Person => show(&known, console),
+        Reader::Person => show(&known, &unused_in(&found), console),
     }
     Ok(Exit::Success)
 }
 
-fn show(known: &[Known<'_>], console: &mut Console) {
-    let rows: Vec<Vec<Cell>> = known.iter().map(Known::row).collect();
+fn show(known: &[Known<'_>], unused: &[Unused], console: &mut Console) {
+    let row = |unused: &Unused| {
+        let (name, why) = (Cell::toned(Tone::Strong, &unused.name), Cell::toned(Tone::Warning, &unused.why));
+        vec![name, Cell::plain("–"), Cell::plain("–"), why, Cell::plain(&unused.file)]
+    };
+    let rows: Vec<Vec<Cell>> = known.iter().map(Known::row).chain(unused.iter().map(row)).collect();
     table::show(&COLUMNS, &rows, console);
     for known in known.iter().filter(|known| !known.changed.is_empty()) {
         let (name, changed) = (&known.server.name, known.changed.join(", "));

@@ -1,23 +1,26 @@
 //! `pi mcp test`: connects to servers, without a session and without a model, and shows what they offer and cost.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures_util::{
     FutureExt,
     future::{BoxFuture, join_all},
 };
 use pi_exthost::{Dispatcher, Guest as _, GuestFault, GuestId, SessionPort, port::Request};
-use pi_guests::mcp::{Base, Changed, Limits, McpGuest, Pins, Server, Standing, grants, prepare, program};
+use pi_guests::mcp::{
+    Base, Changed, Limits, McpGuest, Pins, Server, Standing, grants, places::Found, prepare, program,
+};
 use pi_provider::tokens;
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_tools::{Registry, files::FileQueue};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, interval};
 
-use super::servers;
+use super::{servers, unused_in};
 use crate::{
-    amount::grouped,
+    amount::{counted, grouped},
     arguments::mcp::McpTestArguments,
+    command::talk::stop::unless_stopped,
     console::{Console, Reader, Tone, printable},
     env::Environment,
     exit::Exit,
@@ -81,12 +84,28 @@ pub(crate) fn run(
     let ground = Ground::survey(environment)?;
     let found = servers(&ground, environment);
     found.notices.iter().for_each(|notice| console.note(&notice.to_string()));
-    let wanted = wanted(&arguments.names, &found.servers)?;
+    let wanted = wanted(&arguments.names, &found)?;
     if wanted.is_empty() {
         console.remark("there are no MCP servers to connect to; `pi mcp add NAME COMMAND` adds one");
         return Ok(Exit::Success);
     }
-    let tried = runtime::start_many()?.block_on(all(&wanted, &ground, environment))?;
+    let names: Vec<&str> = wanted.iter().map(|server| server.name.as_str()).collect();
+    let waiting =
+        format!("connecting to {}; a program that is fetched at its first start takes a while", names.join(", "));
+    let tried = runtime::start_many()?.block_on(async {
+        let began = Instant::now();
+        let mut trying = pin!(unless_stopped(all(&wanted, &ground, environment)));
+        let mut seconds = interval(Duration::from_secs(1));
+        loop {
+            tokio::select! {
+                tried = &mut trying => return tried,
+                tick = seconds.tick() => {
+                    let passed = tick.saturating_duration_since(began).as_secs();
+                    console.activity(&format!("{waiting} ({passed} of {} s)", PATIENCE.as_secs()));
+                }
+            }
+        }
+    })?;
     let pins = environment.agent_directory.as_deref().map(Pins::in_folder);
     let mut is_fine = true;
     for Tried { server, outcome } in &tried {
@@ -107,13 +126,17 @@ pub(crate) fn run(
     Ok(if is_fine { Exit::Success } else { Exit::No })
 }
 
-fn wanted<'a>(names: &[String], servers: &'a [Server]) -> Result<Vec<&'a Server>, Failure> {
+fn wanted<'a>(names: &[String], found: &'a Found) -> Result<Vec<&'a Server>, Failure> {
+    let servers = &found.servers;
     if names.is_empty() {
         return Ok(servers.iter().filter(|server| !server.is_disabled).collect());
     }
     let found = |name: &String| {
         let server = servers.iter().find(|server| server.name == *name);
-        server.ok_or_else(|| McpFailure::Unknown { name: name.clone(), elsewhere: None }.into())
+        server.ok_or_else(|| match unused_in(found).into_iter().find(|unused| unused.name == *name) {
+            Some(unused) => McpFailure::Unused(unused).into(),
+            None => McpFailure::Unknown { name: name.clone(), elsewhere: None }.into(),
+        })
     };
     names.iter().map(found).collect()
 }
@@ -136,7 +159,8 @@ async fn all<'a>(
         keys: None,
     };
     let policy = workshop::policy(environment)?;
-    let unusable = |problem: String| Failure::from(SessionFailure::NoExtensions { problem });
+    let hint = "look at the entries of the servers, and at who may write into the agent directory";
+    let unusable = |problem: String| Failure::from(SessionFailure::NoExtensions { problem, hint: hint.to_owned() });
     let policy = policy.with_remembered(&grants(servers.iter().copied()));
     let policy = policy.map_err(|invalid| unusable(invalid.to_string()))?.value;
     let name = format!("mcp-test-{}-{}", now().unix_millis(), std::process::id());
@@ -231,9 +255,9 @@ fn show(server: &Server, outcome: &Result<Offered, String>, accepted: bool, cons
         }
     };
     let ready = console.paint(Tone::Good, &format!("ready in {} ms", offered.took.as_millis()));
-    let (tools, tokens) = (offered.tools.len(), grouped(offered.tokens()));
+    let (tools, tokens) = (counted(offered.tools.len(), "tool"), grouped(offered.tokens()));
     let about = console.paint(Tone::Quiet, &format!("{}, protocol {}", printable(&offered.about), offered.protocol));
-    console.line(&format!("{name}  {ready}, {tools} tools, about {tokens} tokens in every request  {about}"));
+    console.line(&format!("{name}  {ready}, {tools}, about {tokens} tokens in every request  {about}"));
     let row = |tool: &Tool| {
         vec![
             Cell::plain(grouped(tool.tokens)),

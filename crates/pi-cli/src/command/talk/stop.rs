@@ -7,7 +7,7 @@ use std::io;
 
 use tokio::sync::mpsc;
 
-use crate::exit::Exit;
+use crate::{exit::Exit, failure::Failure};
 
 /// How somebody asks for the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,15 @@ impl Stops {
             // Nobody can ask for the end then.
             None => std::future::pending().await,
         }
+    }
+}
+
+/// Does something that a signal may end. What was begun is given up then, and what it left is removed with the program.
+pub(crate) async fn unless_stopped<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let mut stops = Stops::listen().map_err(Failure::NoRuntime)?;
+    tokio::select! {
+        done = work => done,
+        stop = stops.next() => Err(Failure::Stopped(stop)),
     }
 }
 
@@ -138,7 +147,7 @@ mod listening {
 }
 
 impl Stop {
-    pub(super) fn exit(self) -> Exit {
+    pub(crate) fn exit(self) -> Exit {
         match self {
             Stop::Interrupt => Exit::Interrupted,
             Stop::Terminate | Stop::Hangup => Exit::Terminated,

@@ -1,0 +1,110 @@
+//! `pi ext ledger`: what extensions touched, which sessions have a ledger, and whether all of it is there.
+
+use std::path::PathBuf;
+
+use crate::world::{self, World};
+
+const CURIOUS: &str = r#"
+import { readFileSync, writeFileSync } from "node:fs";
+export default function (pi: any) {
+  pi.registerCommand("look", { description: "Looks", handler: async () => {
+    readFileSync("notes.txt");
+    writeFileSync("out.txt", "the contents are nobody's business");
+    try { readFileSync("/home/me/.ssh/id_rsa\nfake line"); } catch {}
+    try { await pi.exec("git", ["log", "--grep=hush"]); } catch {}
+    try { await fetch("http://127.0.0.1:9/hush?hush"); } catch {}
+    void process.env.SOME_KEY;
+  } });
+  pi.registerTool({ name: "peek", description: "Peeks", parameters: { type: "object", properties: {} },
+    execute: async () => ({ content: [{ type: "text", text: String(readFileSync("notes.txt")) }], details: {} }) });
+}
+"#;
+
+fn world() -> World {
+    World::new().with("curious.ts", CURIOUS).with("notes.txt", "hello")
+}
+
+/// Runs `pi` with an agent directory of its own and these arguments.
+fn run(world: &World, arguments: &[&str]) -> String {
+    let mut command = world.command("");
+    command.args(arguments).env("PI_CODING_AGENT_DIR", world.path().join("agent"));
+    world::shown(&command.output().expect("pi runs"))
+}
+
+fn ledger(world: &World, arguments: &str) -> String {
+    run(world, &["ext", "ledger"].into_iter().chain(arguments.split_whitespace()).collect::<Vec<_>>())
+}
+
+/// The file of the only session.
+#[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
+fn only(world: &World) -> PathBuf {
+    let folder = std::fs::read_dir(world.path().join("agent/logs/extensions")).expect("a folder");
+    let paths = folder.map(|entry| entry.expect("listed").path());
+    let mut files: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files.remove(0)
+}
+
+#[test]
+fn ledger_tells_what_was_touched_and_never_what_was_in_it() {
+    let world = world();
+    run(&world, &["-p", "-e", "curious.ts", "/look"]);
+    let shown = ledger(&world, "show");
+    for part in [
+        "policy.decision deny read /home/me/.ssh/id_rsa␊fake line: ",
+        "host_call.start exec through exec git\n",
+        "host_call.start http through http 127.0.0.1:9\n",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    for (start, end) in [("read through fs /", "/notes.txt"), ("write through fs /", "/out.txt")] {
+        let is_it = |line: &str| line.contains(&format!("host_call.start {start}")) && line.ends_with(end);
+        assert!(shown.lines().any(is_it), "{start}{end}: {shown}");
+    }
+    assert!(shown.contains("fs failed /home/me/.ssh/id_rsa␊fake line: denied ("), "{shown}");
+    let whole = world.read(only(&world));
+    assert!(!whole.contains("nobody's business") && !whole.contains("hush"), "{whole}");
+}
+
+#[test]
+fn ledger_without_its_head_is_not_intact_and_a_copy_is_told_as_one() {
+    let world = world();
+    run(&world, &["-p", "-e", "curious.ts", "/look"]);
+    let path = only(&world);
+    let session = path.file_stem().expect("a name").to_string_lossy().into_owned();
+    assert!(ledger(&world, "verify").contains(&format!("session {session}: intact, ")));
+
+    let lines = world.read(&path);
+    let head = world.read(path.with_extension("head"));
+    let world = world.with("copy.jsonl", &lines).with("copy.head", head);
+    let copied = ledger(&world, "verify copy.jsonl");
+    assert!(copied.contains(&format!("session {session}: intact, ")) && copied.ends_with("--- exit 0"), "{copied}");
+    assert!(copied.contains("it is called copy.jsonl"), "{copied}");
+    let logs = "agent/logs/extensions";
+    let world = world.with(&format!("{logs}/other.jsonl"), &lines).with(&format!("{logs}/other.head"), "");
+    let swapped = ledger(&world, "verify other");
+    assert!(swapped.contains(": broken, ") && swapped.ends_with("--- exit 1"), "{swapped}");
+
+    let cut: String = lines.lines().take(3).map(|line| format!("{line}\n")).collect();
+    let world = world.with(path.to_str().expect("text"), cut);
+    world.remove(path.with_extension("head").to_str().expect("text"));
+    let verified = ledger(&world, &format!("verify {session}"));
+    assert!(verified.contains(".head: it is missing or empty") && verified.contains(": broken, 3 lines in 1 file\n"));
+    assert!(verified.ends_with("--- exit 1"), "{verified}");
+    assert!(ledger(&world, "verify nope").ends_with("--- exit 2"));
+}
+
+#[test]
+fn trials_do_not_bury_sessions() {
+    let world = world();
+    assert!(ledger(&world, "list").contains("there is no ledger yet"));
+    run(&world, &["-p", "-e", "curious.ts", "/look"]);
+    run(&world, &["ext", "run-tool", "curious.ts", "peek"]);
+    let session = only(&world).file_stem().expect("a name").to_string_lossy().into_owned();
+    assert!(ledger(&world, "stats").contains(&format!("session {session}: ")));
+    let listed = ledger(&world, "list");
+    assert!(listed.contains(&session) && listed.contains("curious") && !listed.contains("trial-"), "{listed}");
+    assert!(ledger(&world, "list --trials").contains("\ntrial-"));
+    let trial = ledger(&world, "show trial");
+    assert!(trial.contains("tool_call.start tool call peek\n"), "{trial}");
+}
