@@ -90,7 +90,8 @@ async fn load_artifact(path: &Path, workshop: &Workshop, cache: &Cache) -> Resul
 
 async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Result<Loaded, BuildFault> {
     let entry = source.entry.to_string_lossy();
-    let key = key(Kind::Built, &[RECIPE, &entry, &source.root.to_string_lossy()]);
+    // By its name as well: what was built under another one says who it was then.
+    let key = key(Kind::Built, &[RECIPE, &entry, &source.root.to_string_lossy(), &source.manifest.name]);
     if let Some((state, artifact)) = cache.get(Kind::Built, &key).and_then(|bytes| parsed(&bytes))
         && !state.is_changed(&source)
     {
@@ -136,6 +137,11 @@ impl Loaded {
     /// The folder that is the extension.
     pub fn root(&self) -> &Path {
         &self.source.root
+    }
+
+    /// The file or the folder that is the extension, whichever of its files is the first.
+    pub fn origin(&self) -> &Path {
+        self.source.origin()
     }
 
     /// The file where it begins.

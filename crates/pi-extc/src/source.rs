@@ -33,6 +33,15 @@ pub struct Source {
     pub described_by: Vec<PathBuf>,
 }
 
+impl Source {
+    /// The file or the folder that is the extension, for whoever has to tell it from another of its name: it stays the same
+    /// when a described extension begins with another file.
+    pub fn origin(&self) -> &Path {
+        let is_index = self.entry.file_stem().is_some_and(|stem| stem == "index");
+        if self.described_by.is_empty() && !is_index { &self.entry } else { &self.root }
+    }
+}
+
 /// The members of `package.json` that matter here; all of them may be missing or odd.
 #[derive(Debug, Default, Deserialize)]
 struct Package {
@@ -52,7 +61,10 @@ struct PiPart {
 pub fn sources(path: &Path) -> Result<Vec<Source>, BuildFault> {
     let path = path.canonicalize().map_err(|source| BuildFault::Unreadable { path: path.to_path_buf(), source })?;
     if path.is_dir() {
-        return of_folder(&path);
+        return match lone_index(&path) {
+            Some(index) => Ok(vec![of_file(&path, &index)?]),
+            None => of_folder(&path),
+        };
     }
     let name = path.file_name().unwrap_or_default();
     match path.parent() {
@@ -73,11 +85,10 @@ fn of_file(folder: &Path, file: &Path) -> Result<Source, BuildFault> {
             return Ok(source);
         }
     }
-    let name = fitting_name(&file.file_stem().unwrap_or_default().to_string_lossy());
     Ok(Source {
         root: folder.to_path_buf(),
         entry: file.to_path_buf(),
-        manifest: made(folder, file, &name, &Package::default())?,
+        manifest: made(folder, file, &own_name(file), &Package::default())?,
         described_by: Vec::new(),
     })
 }
@@ -207,6 +218,13 @@ fn index(folder: &Path) -> Option<PathBuf> {
     INDEXES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
 }
 
+/// The index of a folder that says nothing else about itself. Whoever points to the folder means the same extension as
+/// whoever points to the file, so both find it in the same way.
+fn lone_index(folder: &Path) -> Option<PathBuf> {
+    let is_described = ["extension.json", "package.json"].iter().any(|name| folder.join(name).is_file());
+    if is_described { None } else { index(folder) }
+}
+
 /// Whether it is a file of TypeScript or JavaScript.
 pub(crate) fn is_script(path: &Path) -> bool {
     let is_declaration = path.to_string_lossy().ends_with(".d.ts");
@@ -222,7 +240,7 @@ fn is_component(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == COMPONENT)
 }
 
-/// What tells an entry apart from its neighbours.
+/// What an entry is called after: itself, or the folder whose index it is.
 fn own_name(entry: &Path) -> String {
     let stem = entry.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = entry.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();

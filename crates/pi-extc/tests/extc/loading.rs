@@ -59,3 +59,19 @@ async fn built_extension_that_was_changed_in_the_cache_is_built_anew() {
     let again = loaded(&house).await;
     assert_eq!((again.origin, said(again.artifact.bundle()).as_str()), (Origin::Built, "good"));
 }
+
+#[tokio::test]
+async fn extension_that_is_called_otherwise_is_not_taken_from_the_cache() {
+    let house = House::new(&[("sub/index.ts", "export default pi => pi.say('a')")]);
+    let called = |at: &'static str| {
+        let path = house.path(at);
+        let (workshop, cache) = (house.workshop(), house.cache());
+        async move { load(&path, &workshop, &cache).await.expect("it is built").remove(0).artifact.name().to_owned() }
+    };
+    assert_eq!(called("sub").await, "sub");
+    // The same file, and now a description says what it is called.
+    house.write("package.json", r#"{"name":"named","pi":{"extensions":["./sub"]}}"#);
+    assert_eq!(called("sub/index.ts").await, "named");
+    std::fs::remove_file(house.path("package.json")).expect("removed");
+    assert_eq!(called("sub/index.ts").await, "sub");
+}

@@ -116,3 +116,29 @@ fn every_way_to_say_where_it_begins() {
         check(what, files, at, expected);
     }
 }
+
+#[test]
+fn folder_with_an_index_has_the_same_name_whoever_points_to_it() {
+    let index = &[("My Tool/index.ts", "")][..];
+    check("the folder", index, "My Tool", "my-tool@0.0.0 index.ts");
+    check("the file", index, "My Tool/index.ts", "my-tool@0.0.0 index.ts");
+    let listed = &[("package.json", r#"{"name":"b","pi":{"extensions":["./one"]}}"#), ("one/index.ts", "")][..];
+    check("the folder of a package", listed, "one", "b@0.0.0 one/index.ts");
+    check("the file of a package", listed, "one/index.ts", "b@0.0.0 one/index.ts");
+}
+
+#[test]
+fn what_tells_an_extension_from_another_of_its_name_is_its_file_or_its_folder() {
+    let manifest = r#"{"name":"own","version":"3.0.0","api_version":"1.0","entry":"src/main.ts"}"#;
+    for (files, at, expected) in [
+        (&[("a.ts", "")][..], "a.ts", "a.ts"),
+        (&[("one/index.ts", "")], "one/index.ts", "one"),
+        (&[("one/index.ts", "")], "one", "one"),
+        (&[("own/extension.json", manifest), ("own/src/main.ts", "")], "own", "own"),
+        (&[("own/extension.json", manifest), ("own/src/main.ts", "")], "own/src/main.ts", "own"),
+    ] {
+        let house = House::new(files);
+        let found = sources(&house.path(at)).expect("sources");
+        assert_eq!(found[0].origin(), house.path(expected), "{at}");
+    }
+}
