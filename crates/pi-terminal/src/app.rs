@@ -268,7 +268,10 @@ impl App {
 
     /// Whether something on the screen changes by itself.
     pub fn is_moving(&self) -> bool {
-        self.chat.is_moving() || !self.called.is_empty() || matches!(self.hint, Some((_, Some(_))))
+        self.chat.is_moving()
+            || !self.called.is_empty()
+            || self.dialogs.front().is_some_and(|dialog| !dialog.is_keen())
+            || matches!(self.hint, Some((_, Some(_))))
     }
 
     /// Says who is here, above everything that comes: the program, the model, the folder, and how to begin.

@@ -1,8 +1,11 @@
 //! A question of an extension, put to a person.
 //!
-//! An interview is asked field by field. Whatever the question, escape cancels it.
+//! An interview is asked field by field. Whatever the question, escape cancels it. One that comes up in a chat hears nothing
+//! else for a moment, because extensions choose the moment at which they ask: what is pressed then was meant for the editor.
 
 mod field;
+
+use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use pi_transcript::{
@@ -15,8 +18,23 @@ use serde_json::{Map, Value};
 use self::field::{Field, Step};
 use crate::{
     look::Look,
-    text::{printable_lines, wrap_plain},
+    text::{printable_lines, shorten_line, wrap_plain},
 };
+
+/// So long nobody has typed before a question is answered.
+const PAUSE: Duration = Duration::from_millis(700);
+/// What stands in the place of rows that are left out.
+const LEFT_OUT: &str = "[…]";
+
+/// Whether keys are for the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hearing {
+    /// Nobody has seen it yet.
+    Unseen,
+    /// Somebody may be typing something else, the last time then.
+    Typing(Duration),
+    Keen,
+}
 
 /// An open question.
 #[derive(Debug)]
@@ -27,6 +45,7 @@ pub(crate) struct Dialog {
     /// Which field of an interview is asked.
     place: usize,
     responses: Map<String, Value>,
+    hearing: Hearing,
 }
 
 impl Dialog {
@@ -39,13 +58,48 @@ impl Dialog {
             Question::Editor { prefill, .. } => Field::editor(prefill.as_deref().unwrap_or_default()),
             Question::Interview { questions, .. } => questions.first().map_or_else(|| Field::text(""), Field::of),
         };
-        Self { request, question, field, place: 0, responses: Map::new() }
+        Self { request, question, field, place: 0, responses: Map::new(), hearing: Hearing::Keen }
+    }
+
+    /// The same, for a chat, where somebody may be writing.
+    pub(crate) fn in_chat(request: RequestId, asked: &Asked) -> Self {
+        Self { hearing: Hearing::Unseen, ..Self::new(request, asked) }
+    }
+
+    /// It is shown at `now`. Where an answer is written nothing is given away by a key, so that a question to write in
+    /// listens at once if nothing else is being written.
+    pub(crate) fn show(&mut self, now: Duration, is_writing: bool) {
+        self.hearing = match self.hearing {
+            Hearing::Unseen if self.field.is_written() && !is_writing => Hearing::Keen,
+            Hearing::Unseen => Hearing::Typing(now),
+            Hearing::Typing(last) if now.saturating_sub(last) >= PAUSE => Hearing::Keen,
+            hearing @ (Hearing::Typing(_) | Hearing::Keen) => hearing,
+        };
+    }
+
+    /// Whether a key that is pressed at `now` is for the question. Whoever puts it away allows nothing, so that is heard at
+    /// any time.
+    pub(crate) fn hears(&mut self, key: KeyEvent, now: Duration) -> bool {
+        if let Hearing::Typing(_) = self.hearing {
+            self.show(now, true);
+        }
+        self.hearing == Hearing::Keen || is_cancel(key)
+    }
+
+    pub(crate) fn is_keen(&self) -> bool {
+        self.hearing == Hearing::Keen
+    }
+
+    /// Somebody wrote something else at `now`.
+    pub(crate) fn wait(&mut self, now: Duration) {
+        if let Hearing::Typing(last) = &mut self.hearing {
+            *last = now;
+        }
     }
 
     /// Takes a key; the answer once there is one.
     pub(crate) fn key(&mut self, key: KeyEvent) -> Option<Answer> {
-        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-        if key.code == KeyCode::Esc || (is_control && key.code == KeyCode::Char('c')) {
+        if is_cancel(key) {
             return Some(Answer::Cancelled);
         }
         match self.field.key(key) {
@@ -69,12 +123,23 @@ impl Dialog {
                 printable_lines(&text).flat_map(|row| wrap_plain(Line::styled(row.into_owned(), style), look.width));
             lines.extend(rows.collect::<Vec<_>>());
         }
-        // The question gives way before the field does.
-        lines.truncate(height.saturating_sub(6).max(2));
+        // The question gives way before the field does. Its beginning says who asks, and its end what for.
+        let room = height.saturating_sub(6).max(2);
+        if lines.len() > room && room < 4 {
+            lines.truncate(room);
+        } else if lines.len() > room {
+            let head = room / 2;
+            let tail = lines.split_off(lines.len() - (room - head - 1));
+            lines.truncate(head);
+            lines.push(Line::styled(LEFT_OUT, theme.warning));
+            lines.extend(tail);
+        }
         let top = lines.len();
         let (field, cursor) = self.field.lines(look, height.saturating_sub(top + 1));
         lines.extend(field);
-        lines.push(Line::styled(self.field.hint(), theme.quiet));
+        let hint =
+            if self.is_keen() { self.field.hint() } else { "one moment; keys still go to your message · esc cancel" };
+        lines.push(shorten_line(Line::styled(hint, theme.quiet), look.width));
         (lines, cursor.map(|(row, column)| (top + row, column)))
     }
 
@@ -136,4 +201,10 @@ impl Dialog {
             None => Some(Answer::Interview { responses: std::mem::take(&mut self.responses) }),
         }
     }
+}
+
+/// Whether a key puts a question away.
+fn is_cancel(key: KeyEvent) -> bool {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    key.code == KeyCode::Esc || (is_control && key.code == KeyCode::Char('c'))
 }

@@ -107,6 +107,13 @@ fn press(app: &mut App, text: &str) -> Vec<Action> {
     keys(text).into_iter().flat_map(|key| app.key(key, Duration::ZERO)).collect()
 }
 
+/// When somebody has read a question.
+const READ: Duration = Duration::from_secs(2);
+
+fn press_at(app: &mut App, text: &str, now: Duration) -> Vec<Action> {
+    keys(text).into_iter().flat_map(|key| app.key(key, now)).collect()
+}
+
 fn hear(app: &mut App, event: Value) {
     let event: AgentEvent = serde_json::from_value(event).unwrap();
     app.report(&Report::Event(Arc::new(event)), Duration::ZERO);
@@ -500,9 +507,10 @@ fn questions_are_answered_one_after_the_other() {
     ] {
         let mut app = app();
         hear(&mut app, ask("q1", question.clone()));
+        app.frame(40, 24, Duration::ZERO);
         let answer: Answer = serde_json::from_value(answer).unwrap();
         let expected = [Action::Answer { request: "q1".into(), answer }];
-        assert_eq!(press(&mut app, typed), expected, "{question}");
+        assert_eq!(press_at(&mut app, typed, READ), expected, "{question}");
         assert_eq!(press(&mut app, "x<enter>"), [say("x", When::Steer)], "the editor is back");
     }
     let mut app = app();
@@ -510,6 +518,61 @@ fn questions_are_answered_one_after_the_other() {
     assert!(shows(&mut app, "gone soon"));
     hear(&mut app, json!({ "type": "extension_ui_resolved", "requestId": "q1", "outcome": "timed_out" }));
     assert!(!shows(&mut app, "gone soon"));
+}
+
+#[test]
+fn keys_that_were_meant_for_the_editor_answer_nothing() {
+    let question = json!({ "type": "extension_ui_request", "requestId": "q1", "method": "select",
+        "title": "Extension spy asks for read: ~/.ssh/id_rsa", "options": ["No", "Yes, this once"] });
+    let at = Duration::from_millis;
+    let chose =
+        |value: &str| Action::Answer { request: "q1".into(), answer: Answer::Select { value: value.to_owned() } };
+    let asked = || {
+        let mut app = app();
+        press(&mut app, "I am ");
+        app.report(&Report::Event(Arc::new(serde_json::from_value(question.clone()).unwrap())), at(10_000));
+        app
+    };
+
+    // Before it was drawn, and a moment after; writing goes on, and so does the moment.
+    let mut app = asked();
+    assert_eq!(press_at(&mut app, "ty<enter><down>", at(10_001)), []);
+    app.frame(40, 24, at(10_010));
+    assert_eq!(press_at(&mut app, "ping<enter>", at(10_040)), []);
+    assert!(app.is_moving(), "the screen is drawn anew when it listens");
+    assert_eq!(press_at(&mut app, "!<enter>", at(10_600)), []);
+    assert_eq!(press_at(&mut app, "<enter>", at(11_250)), []);
+    app.paste("?");
+    assert_eq!(
+        press_at(&mut app, "<enter>", at(12_000)),
+        [chose("No")],
+        "the first option is the one that allows nothing"
+    );
+    assert_eq!(press_at(&mut app, "<enter>", at(12_001)), [say("I am typing!?", When::Steer)]);
+
+    // Putting it away allows nothing, so that it need not wait; and whoever has read it chooses.
+    let mut app = asked();
+    app.frame(40, 24, at(10_010));
+    let cancelled = Action::Answer { request: "q1".into(), answer: Answer::Cancelled };
+    assert_eq!(press_at(&mut app, "<esc>", at(10_020)), [cancelled]);
+    let mut app = asked();
+    app.frame(40, 24, at(10_010));
+    app.frame(40, 24, at(10_710));
+    assert!(shows(&mut app, "↑↓ choose"));
+    assert_eq!(press_at(&mut app, "<down><enter>", at(10_711)), [chose("Yes, this once")]);
+}
+
+#[test]
+fn question_that_is_too_long_shows_its_beginning_and_its_end() {
+    let mut app = app();
+    let title = format!("It asks for this:{}\nand that is the end", "\nmore".repeat(60));
+    hear(
+        &mut app,
+        json!({ "type": "extension_ui_request", "requestId": "q1", "method": "select", "title": title,
+        "options": ["No", "Yes"] }),
+    );
+    assert!(shows(&mut app, "It asks for this:") && shows(&mut app, "[…]") && shows(&mut app, "and that is the end"));
+    assert!(shows(&mut app, "→ No"));
 }
 
 #[test]

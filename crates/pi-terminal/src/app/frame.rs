@@ -29,6 +29,10 @@ impl App {
     pub fn frame(&mut self, width: usize, height: usize, now: Duration) -> Frame {
         (self.width, self.height) = (width.max(1), height.max(1));
         self.hint = self.hint.take().filter(|(_, until)| until.is_none_or(|until| now < until));
+        let is_writing = !self.editor.is_empty();
+        if let Some(dialog) = self.dialogs.front_mut() {
+            dialog.show(now, is_writing);
+        }
         let (theme, detail, thoughts) = (self.theme.clone(), self.detail, self.thoughts);
         let look = Look { width: self.width, theme: &theme, detail, thoughts, now };
         let finished = self.chat.take_finished(&look);

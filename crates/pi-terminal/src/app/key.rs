@@ -58,6 +58,14 @@ impl App {
         }
         self.hint = None;
         if let Some(dialog) = self.dialogs.front_mut() {
+            if !dialog.hears(key, now) {
+                // What somebody is writing goes on where it began, and is not sent by this.
+                if let Some(edit) = keys::edit(key) {
+                    self.editor.edit(edit);
+                    dialog.wait(now);
+                }
+                return Vec::new();
+            }
             let Some(answer) = dialog.key(key) else { return Vec::new() };
             let request = dialog.request.clone();
             self.dialogs.pop_front();
@@ -85,7 +93,8 @@ impl App {
             return self.components.press(text);
         }
         match (self.dialogs.front_mut(), &mut self.naming) {
-            (Some(dialog), _) => dialog.paste(text),
+            (Some(dialog), _) if dialog.is_keen() => dialog.paste(text),
+            (Some(_), _) => self.editor.paste(text),
             (None, Some(naming)) => naming.paste(text),
             (None, None) => self.editor.paste(text),
         }

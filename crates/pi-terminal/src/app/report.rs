@@ -140,7 +140,7 @@ impl App {
                 }
             }
             AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(asked) } => {
-                self.dialogs.push_back(Dialog::new(request_id.clone(), asked));
+                self.dialogs.push_back(Dialog::in_chat(request_id.clone(), asked));
             }
             AgentEvent::ExtensionUiRequest { request: UiRequest::Announcement(announcement), .. } => {
                 self.announce(announcement);
