@@ -238,12 +238,17 @@ pub(crate) struct ViewArguments {
 
 #[derive(Args)]
 pub(crate) struct ExplainArguments {
-    /// The settings file that holds the policy
+    /// The settings file that holds the policy [default: your settings, what was decided about extensions, and what the
+    /// project forbids]
     #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
+    pub(crate) config: Option<PathBuf>,
     /// The extension that calls
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) extension: String,
+    /// Which extension of that name is meant: its file or folder [default: the one of this folder, or the one that was last
+    /// seen]
+    #[arg(long, value_name = "PATH", conflicts_with = "config", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) from: Option<String>,
     /// The payload of the host call as JSON; @FILE reads it from a file, @- from standard input
     #[arg(long, value_name = "JSON")]
     pub(crate) call: String,

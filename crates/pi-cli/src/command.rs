@@ -7,7 +7,7 @@ mod context;
 mod diff;
 mod explain;
 mod export;
-mod ext;
+pub(crate) mod ext;
 mod journal;
 pub(crate) mod mcp;
 mod models;

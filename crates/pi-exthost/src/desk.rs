@@ -153,7 +153,8 @@ impl Desk {
             places = places.with(root, &real).map_err(bad(folder))?;
         }
         let extension =
-            Extension::new(identity.id.as_str(), &identity.version, identity.provenance, &identity.declared);
+            Extension::new(identity.id.as_str(), &identity.version, identity.provenance, &identity.declared)
+                .coming_from(identity.origins.clone());
         let workspace = Workspace::new(places.clone(), fittings.tooling.clone(), Arc::clone(&fittings.queue));
         let inner = Inner {
             conversation: Conversation::new(Arc::clone(&fittings.port), identity.id.clone()),

@@ -155,6 +155,7 @@ impl Dispatcher {
         };
         make_folder(&identity.data).map_err(unmade(&identity.data))?;
         identity.temporary = make_new(&identity.temporary).map_err(unmade(&identity.temporary))?;
+        self.house.fittings.rulebook.saw(&identity);
         let temporary = identity.temporary.clone();
         let desk = Desk::new(Arc::clone(&self.house), identity)?;
         self.house.desks().push(Known { desk: Arc::downgrade(&desk.inner), temporary });

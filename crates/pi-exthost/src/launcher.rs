@@ -31,6 +31,9 @@ pub struct Identity {
     /// The digest of what runs, as `sha256:…`.
     pub artifact: Option<String>,
     pub provenance: Provenance,
+    /// Where it comes from, as grants name it: its file or folder, before that the key that signed it if somebody here
+    /// trusts it. A grant for another extension of its name is none for it.
+    pub origins: Vec<String>,
     pub declared: Declared,
     pub evidence: Evidence,
     /// The folder that it was loaded from, which it may read.

@@ -1,6 +1,7 @@
 //! Makes guests of sources: looks at each, says who it is, and starts it at its desk.
 
 mod built;
+mod known;
 mod machinery;
 pub(crate) mod packed;
 mod started;
@@ -24,10 +25,13 @@ use pi_exthost::{
 
 use pi_extc::{Cache, CacheFault, Workshop};
 
-pub use self::started::{PreparedGuest, Program, Started};
 use self::{
     built::{Built, Compiled, Yard},
     machinery::Machinery,
+};
+pub use self::{
+    known::{Known, known},
+    started::{PreparedGuest, Program, Started},
 };
 use crate::{
     js::{self, Library, Limits, Place, Time, architecture, platform},
@@ -90,6 +94,7 @@ impl Tiers {
             version: built.version.clone(),
             artifact: Some(built.hash.clone()),
             provenance: source.provenance,
+            origins: built.origins.clone(),
             declared: built.declared.clone(),
             evidence: built.evidence,
             folder: built.folder.clone(),

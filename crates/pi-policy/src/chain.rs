@@ -28,6 +28,8 @@ pub const GIVEN_VARIABLES: [&str; 7] = ["HOME", "PATH", "LANG", "TERM", "USER", 
 pub(crate) trait Recorder {
     /// A grant, deny or requirement was compared with the action.
     fn check(&mut self, check: impl FnOnce() -> Check);
+    /// A grant was given to another extension of the same name, which comes from there.
+    fn passed_over(&mut self, origin: &str);
     /// Why the rule has, or has not, an answer.
     fn note(&mut self, note: impl FnOnce() -> String);
     fn assessed(&mut self, assessment: &Assessment);
@@ -40,6 +42,7 @@ pub(crate) struct Silent;
 
 impl Recorder for Silent {
     fn check(&mut self, _: impl FnOnce() -> Check) {}
+    fn passed_over(&mut self, _: &str) {}
     fn note(&mut self, _: impl FnOnce() -> String) {}
     fn assessed(&mut self, _: &Assessment) {}
     fn close(&mut self, _: Rule, _: Option<&Ruling>) {}
@@ -132,7 +135,12 @@ impl<'a, R: Recorder> Walk<'a, R> {
                     return Some(Ruling::Deny(Reason::Denied { source_path: Arc::clone(&entry.source) }));
                 }
                 Fit::FitsPartly => self.withheld.extend(entry.scope.paths.clone()),
-                Fit::OtherMethod | Fit::OtherVersion | Fit::Expired | Fit::OutOfScope | Fit::OutOfReach => {}
+                Fit::OtherOrigin
+                | Fit::OtherMethod
+                | Fit::OtherVersion
+                | Fit::Expired
+                | Fit::OutOfScope
+                | Fit::OutOfReach => {}
             }
         }
         let parts = self.withheld.len() - before;
@@ -188,7 +196,7 @@ impl<'a, R: Recorder> Walk<'a, R> {
                 (Fit::OutOfScope, _) => lacking = Undeclared::Scope,
                 (Fit::OtherMethod, Undeclared::Capability) => lacking = Undeclared::Method,
                 (Fit::OtherMethod, Undeclared::Method | Undeclared::Scope)
-                | (Fit::FitsPartly | Fit::OtherVersion | Fit::Expired | Fit::OutOfReach, _) => {}
+                | (Fit::FitsPartly | Fit::OtherOrigin | Fit::OtherVersion | Fit::Expired | Fit::OutOfReach, _) => {}
             }
         }
         self.recorder.note(|| lacking.to_string());
@@ -210,7 +218,9 @@ impl<'a, R: Recorder> Walk<'a, R> {
         for entry in entries.iter().filter(|entry| entry.speaks_of(capability)) {
             spoken += 1;
             let admission = entry.scope.admits(target, capability);
-            let fit = if !entry.has_method(method) {
+            let fit = if !entry.admits_origin(self.action) {
+                Fit::OtherOrigin
+            } else if !entry.has_method(method) {
                 Fit::OtherMethod
             } else if !entry.admits_version(self.action) {
                 Fit::OtherVersion
@@ -225,6 +235,9 @@ impl<'a, R: Recorder> Walk<'a, R> {
                 }
             };
             self.recorder.check(|| Check::of_entry(entry, fit, self.action, Purpose::Grant));
+            if let Some(origin) = entry.origin.as_deref().filter(|_| fit == Fit::OtherOrigin) {
+                self.recorder.passed_over(origin);
+            }
             if fit == Fit::Fits {
                 self.recorder.note(|| format!("{capability} is granted here"));
                 let named = (admission == Admission::Admitted).then(|| Arc::clone(entry));

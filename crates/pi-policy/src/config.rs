@@ -123,6 +123,11 @@ pub struct GrantEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(default, with = "String")]
     pub expires: Option<String>,
+    /// The one extension of that name that is meant: its file or its folder, or `key:` and the public key that
+    /// signed it. Whichever has the name, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(default, with = "String")]
+    pub origin: Option<String>,
 }
 
 /// Something is forbidden. A deny does not expire: time alone never allows more.
@@ -204,6 +209,8 @@ pub enum Fault {
     Star,
     #[error("the agent has no versions")]
     AgentVersion,
+    #[error("the agent comes from nowhere else")]
+    AgentOrigin,
     #[error("{0} is not a capability that we know")]
     UnknownCapability(Capability),
     #[error("{0} stays denied: it is in the list of default denies, which comes first")]

@@ -3,21 +3,26 @@
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::json;
 
-use pi_extproto::capability::{Capability, Method};
+use pi_extproto::capability::{Capability, DeclaredBy, Method};
 
 use crate::{
     chain::{Recorder, walk},
+    config::ScopeEntry,
     glob::Purpose,
-    grant::{Decision, Reason, Ruling, Verdict, naming},
+    grant::{Decision, Reason, Ruling, Undeclared, Verdict, naming},
     moment::Moment,
     policy::{Entry, Mode, Policy},
-    request::{Action, Request, Requirement, Subject},
-    resolve::REMEMBERED,
+    request::{Action, Extension, Request, Requirement, Subject},
+    resolve::{ALLOWED_WITH, DENIED_WITH, FORGOTTEN_WITH},
     risk::{Assessment, Choice, PRIOR, WEIGHTS},
     rule::Rule,
     target::{Admission, Target},
 };
+
+/// How an origin begins that is a key.
+const KEY: &str = "key:";
 
 /// A decision and how it came about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,6 +43,9 @@ pub struct Explanation {
     /// Denied paths below a folder that was granted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<String>,
+    /// Where another extension of the same name comes from, to which such a grant was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grantee: Option<String>,
     pub hint: Hint,
 }
 
@@ -70,6 +78,8 @@ pub enum Fit {
     Fits,
     /// A deny of something below the folder that is asked for.
     FitsPartly,
+    /// A grant that was given to another extension of the same name.
+    OtherOrigin,
     OtherMethod,
     OtherVersion,
     Expired,
@@ -100,6 +110,7 @@ pub fn explain(policy: &Policy, request: &Request) -> Explanation {
         Decision::Deny(denial) => denial.reason().to_string(),
         Decision::Allow(_) | Decision::Ask(_) => journal.steps.last().map(|step| step.note.clone()).unwrap_or_default(),
     };
+    let grantee = journal.grantee.take().filter(|_| decision.verdict() != Verdict::Allow);
     Explanation {
         subject: action.subject.to_string(),
         capability: action.capability.clone(),
@@ -112,7 +123,8 @@ pub fn explain(policy: &Policy, request: &Request) -> Explanation {
         reason,
         expires,
         withheld,
-        hint: hint(action, &decision),
+        hint: hint(action, &decision, grantee.is_some()),
+        grantee,
     }
 }
 
@@ -123,11 +135,16 @@ struct Journal {
     checks: Vec<Check>,
     note: String,
     assessment: Option<Assessment>,
+    grantee: Option<String>,
 }
 
 impl Recorder for Journal {
     fn check(&mut self, check: impl FnOnce() -> Check) {
         self.checks.push(check());
+    }
+
+    fn passed_over(&mut self, origin: &str) {
+        self.grantee.get_or_insert_with(|| origin.to_owned());
     }
 
     fn note(&mut self, note: impl FnOnce() -> String) {
@@ -159,6 +176,10 @@ impl Check {
         let note = match fit {
             Fit::Fits | Fit::OutOfScope => entry.scope.describe(&action.target, &action.capability, purpose),
             Fit::FitsPartly => format!("something below {} is denied", action.target),
+            Fit::OtherOrigin => {
+                let origin = entry.origin.as_deref().unwrap_or_default();
+                format!("given to another extension of this name, the one from {origin}")
+            }
             Fit::OtherMethod => format!("not for the method {}", action.method),
             Fit::OtherVersion => match &entry.versions {
                 Some(range) => format!("only for versions {range}"),
@@ -176,16 +197,20 @@ impl Check {
             Fit::Fits if requirement.scope.admits(&action.target, &action.capability) == Admission::Refused => {
                 "the extension need not name its own folders".to_owned()
             }
-            Fit::Fits | Fit::FitsPartly | Fit::OtherVersion | Fit::Expired | Fit::OutOfScope | Fit::OutOfReach => {
-                requirement.scope.describe(&action.target, &action.capability, Purpose::Grant)
-            }
+            Fit::Fits
+            | Fit::FitsPartly
+            | Fit::OtherOrigin
+            | Fit::OtherVersion
+            | Fit::Expired
+            | Fit::OutOfScope
+            | Fit::OutOfReach => requirement.scope.describe(&action.target, &action.capability, Purpose::Grant),
         };
         Self { source: format!("declaration, capabilities[{index}]"), fit, note }
     }
 }
 
-/// The one thing that would change the decision.
-fn hint(action: &Action, decision: &Decision) -> Hint {
+/// The one thing that would change the decision. Where another extension has the name, a grant must say which is meant.
+fn hint(action: &Action, decision: &Decision, has_namesake: bool) -> Hint {
     let plain = |text: String| Hint { text, command: None };
     match decision {
         Decision::Allow(_) => match &action.subject {
@@ -194,33 +219,55 @@ fn hint(action: &Action, decision: &Decision) -> Hint {
             }
             Subject::Extension(extension) => Hint {
                 text: "deny it".to_owned(),
-                command: Some(format!("pi ext deny {} {}", quote(extension.id()), quote(action.capability.as_str()))),
+                command: Some(format!("{DENIED_WITH} {}", named(extension, action))),
             },
         },
-        Decision::Ask(_) => grant_hint(action),
+        Decision::Ask(_) => grant_hint(action, has_namesake),
         Decision::Deny(denial) => match denial.reason() {
             Reason::Untrusted => plain("trust the project first".to_owned()),
-            Reason::Denied { source_path } if source_path.starts_with(REMEMBERED) => lift_hint(action),
-            Reason::Denied { source_path } => plain(format!("remove {source_path} from the settings")),
-            Reason::NotDeclared(_) => plain("the extension must declare it in its capability manifest".to_owned()),
-            Reason::DeniedByDefault | Reason::Secret | Reason::Strict => grant_hint(action),
-            Reason::Refused | Reason::Dismissed | Reason::Unanswered => grant_hint(action),
+            Reason::Denied { source_path } => match source_path.strip_prefix(DENIED_WITH) {
+                Some(what) => {
+                    let command = Some(format!("{FORGOTTEN_WITH}{what}"));
+                    Hint { text: "take back what was decided".to_owned(), command }
+                }
+                None => plain(format!("remove {source_path} from the settings")),
+            },
+            Reason::NotDeclared(lacking) => plain(declaration(action, *lacking)),
+            Reason::DeniedByDefault | Reason::Secret | Reason::Strict => grant_hint(action, has_namesake),
+            Reason::Refused | Reason::Dismissed | Reason::Unanswered => grant_hint(action, has_namesake),
         },
     }
 }
 
-/// Only a grant without a scope takes a remembered deny away, whatever its scope is.
-fn lift_hint(action: &Action) -> Hint {
-    match &action.subject {
-        Subject::Agent => grant_hint(action),
-        Subject::Extension(extension) => Hint {
-            text: "take back what was decided".to_owned(),
-            command: Some(format!("pi ext allow {} {}", quote(extension.id()), quote(action.capability.as_str()))),
-        },
+/// What its author has to write, and where.
+fn declaration(action: &Action, lacking: Undeclared) -> String {
+    let Action { capability, method, .. } = action;
+    let (file, is_flat) = match &action.subject {
+        Subject::Agent => (None, false),
+        Subject::Extension(extension) => {
+            let folder = extension.origins().iter().find(|origin| !origin.starts_with(KEY));
+            (folder, extension.declared_by() == DeclaredBy::FlatList)
+        }
+    };
+    let file = file.map_or_else(|| "its extension.json".to_owned(), |folder| format!("{folder}/extension.json"));
+    if is_flat {
+        return format!("declare it: add \"{capability}\" to capabilities in {file}");
     }
+    let mut entry = json!({ "capability": capability, "methods": [method] });
+    let scope = naming(action).and_then(|entry| entry.scope).filter(|_| lacking == Undeclared::Scope);
+    if let Some(scope) = scope {
+        // A declaration does not narrow commands.
+        entry["scope"] = json!(ScopeEntry { commands: None, ..scope });
+    }
+    format!("declare it: add {entry} to capability_manifest.capabilities in {file}")
 }
 
-fn grant_hint(action: &Action) -> Hint {
+/// An extension and a capability, as commands take them.
+fn named(extension: &Extension, action: &Action) -> String {
+    format!("{} {}", quote(extension.id()), quote(action.capability.as_str()))
+}
+
+fn grant_hint(action: &Action, has_namesake: bool) -> Hint {
     let narrow = naming(action);
     match &action.subject {
         Subject::Agent => {
@@ -229,7 +276,7 @@ fn grant_hint(action: &Action) -> Hint {
             Hint { text: format!("grant it: add {entry} to agent.policy.grants"), command: None }
         }
         Subject::Extension(extension) => {
-            let mut command = format!("pi ext allow {} {}", quote(extension.id()), quote(action.capability.as_str()));
+            let mut command = format!("{ALLOWED_WITH} {}", named(extension, action));
             let text =
                 if narrow.is_some() { "grant it" } else { "grant the capability; no scope can name this target" };
             let scope = narrow.and_then(|entry| entry.scope).unwrap_or_default();
@@ -240,13 +287,16 @@ fn grant_hint(action: &Action) -> Hint {
                     command.push_str(&format!(" {option} {}", quote(&value)));
                 }
             }
+            if let Some(origin) = extension.origins().first().filter(|_| has_namesake) {
+                command.push_str(&format!(" --from {}", quote(origin)));
+            }
             Hint { text: text.to_owned(), command: Some(command) }
         }
     }
 }
 
 /// Makes one word of a text for a shell.
-fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./:@%+=,".contains(sign);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),

@@ -12,6 +12,7 @@ use crate::{
     place::{Location, Place},
     policy::Entry,
     request::Action,
+    resolve::DENIED_WITH,
     risk::Assessment,
     rule::Rule,
     target::{Target, is_place_within_reach},
@@ -90,7 +91,7 @@ pub struct Denial {
 pub enum Reason {
     #[error("the project that brings the extension is not trusted")]
     Untrusted,
-    #[error("denied by {source_path}")]
+    #[error("denied by {}", cited(source_path))]
     Denied { source_path: Arc<str> },
     #[error("{0}")]
     NotDeclared(Undeclared),
@@ -304,7 +305,13 @@ pub(crate) fn naming(action: &Action) -> Option<GrantEntry> {
         }
     };
     let methods = Some(vec![action.method.clone()]);
-    Some(GrantEntry { capability: action.capability.clone(), methods, scope, versions: None, expires: None })
+    let capability = action.capability.clone();
+    Some(GrantEntry { capability, methods, scope, versions: None, expires: None, origin: None })
+}
+
+/// A command among words.
+fn cited(source: &str) -> String {
+    if source.starts_with(DENIED_WITH) { format!("`{source}`") } else { source.to_owned() }
 }
 
 impl Denial {

@@ -58,7 +58,7 @@ pub(crate) struct OwnRules {
 /// A grant or deny as written, with its patterns compiled.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// Where it is written: `extensions.policy.grants["x"][0]`.
+    /// Where it is written: `extensions.policy.grants["x"][0]`, or the command that somebody decided it with.
     pub(crate) source: Arc<str>,
     /// The capability, or every capability.
     pub(crate) capability: Option<Capability>,
@@ -66,6 +66,8 @@ pub(crate) struct Entry {
     pub(crate) scope: Scope,
     pub(crate) versions: Option<VersionReq>,
     pub(crate) expires: Option<Moment>,
+    /// Where the extension comes from that is meant.
+    pub(crate) origin: Option<String>,
 }
 
 /// The name under which the rules for the agent are kept in its own [`Ruleset`].
@@ -112,6 +114,7 @@ impl Policy {
             scope: Scope { paths: Some(Arc::new(paths)), ..Scope::default() },
             versions: None,
             expires: None,
+            origin: None,
         };
         self.agent.by_name.entry(AGENT.to_owned()).or_default().grants.push(Arc::new(grant));
         self
@@ -133,6 +136,14 @@ impl Entry {
 
     pub(crate) fn has_method(&self, method: &Method) -> bool {
         self.methods.as_ref().is_none_or(|methods| methods.contains(method))
+    }
+
+    /// Whether a grant was given to this extension, and not to another of its name.
+    pub(crate) fn admits_origin(&self, action: &Action) -> bool {
+        self.origin.as_ref().is_none_or(|origin| match &action.subject {
+            Subject::Agent => false,
+            Subject::Extension(extension) => extension.origins().contains(origin),
+        })
     }
 
     /// Whether a grant holds for the version: it must be known and in the range.

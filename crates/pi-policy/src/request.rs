@@ -56,6 +56,7 @@ pub struct Extension {
     version: String,
     parsed: Option<Version>,
     provenance: Provenance,
+    origins: Vec<String>,
     declared_by: DeclaredBy,
     requirements: Vec<Requirement>,
     problems: Vec<Problem>,
@@ -95,10 +96,23 @@ impl Extension {
             version: version.to_owned(),
             parsed: Version::parse(version).ok(),
             provenance,
+            origins: Vec::new(),
             declared_by: declared.by(),
             requirements: requirements.collect(),
             problems,
         }
+    }
+
+    /// The same, from somewhere: a grant that names an origin covers it if it names one of these. The one that a new grant
+    /// would name comes first.
+    #[must_use]
+    pub fn coming_from(self, origins: Vec<String>) -> Self {
+        Self { origins, ..self }
+    }
+
+    /// Where it comes from. Nothing if nobody knows, and then no grant that names an origin covers it.
+    pub fn origins(&self) -> &[String] {
+        &self.origins
     }
 
     pub fn id(&self) -> &str {
@@ -131,10 +145,12 @@ impl Extension {
     }
 }
 
-/// Two values are one extension if they have the same name and version: an artifact does not change under its version.
+/// Two values are one extension if they have the same name and version and come from the same place: an artifact does not
+/// change under its version.
 impl PartialEq for Extension {
     fn eq(&self, other: &Self) -> bool {
-        (&self.id, &self.version, self.provenance) == (&other.id, &other.version, other.provenance)
+        (&self.id, &self.version, self.provenance, &self.origins)
+            == (&other.id, &other.version, other.provenance, &other.origins)
     }
 }
 

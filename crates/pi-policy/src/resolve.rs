@@ -12,6 +12,7 @@ use crate::{
     config::{
         AgentPolicy, DenyEntry, ExtensionPolicy, Fault, GrantEntry, Invalid, Noted, Problem, ScopeEntry, Settings,
     },
+    explain::quote,
     glob::{PathPatterns, Purpose},
     host::HostPattern,
     moment::Moment,
@@ -33,7 +34,12 @@ const EXTENSIONS: &str = "extensions.policy";
 const AGENT_POLICY: &str = "agent.policy";
 const EVERYBODY: &str = "*";
 /// Where decisions stand that nobody wrote into settings.
-pub(crate) const REMEMBERED: &str = "remembered";
+const REMEMBERED: &str = "remembered";
+/// What makes such a decision: people know them by the command, and not by the place in a file that programs write.
+pub(crate) const DENIED_WITH: &str = "pi ext deny";
+pub(crate) const ALLOWED_WITH: &str = "pi ext allow";
+/// What takes them back.
+pub(crate) const FORGOTTEN_WITH: &str = "pi ext forget";
 
 impl Settings {
     /// Compiles the settings; refuses them with every problem if anything in them cannot be understood.
@@ -83,12 +89,14 @@ impl Policy {
 
 impl Policy {
     /// Adds what a person decided about extensions elsewhere than in the settings: grants and denies by name, which are
-    /// called `remembered` where a decision names its source. Everything else that is written there is ignored.
+    /// called by the command that makes them where a decision names its source. Everything else that is written there is
+    /// ignored.
     pub fn with_remembered(&self, remembered: &Settings) -> Result<Noted<Self>, Invalid> {
         let mut resolver = Resolver::default();
         let (mut policy, written) = (self.clone(), remembered.extensions());
         for (name, entries) in &written.denies {
             let denies = resolver.denies(&format!("{REMEMBERED}.denies[{name:?}]"), entries);
+            let denies = called(denies, DENIED_WITH, name);
             match name.as_str() {
                 EVERYBODY => policy.extensions.global_denies.extend(denies),
                 name => policy.extensions.by_name.entry(name.to_owned()).or_default().denies.extend(denies),
@@ -100,11 +108,22 @@ impl Policy {
                 resolver.problem(source, Fault::Star);
                 continue;
             }
-            let grants = resolver.grants(&source, entries);
+            let grants = called(resolver.grants(&source, entries), ALLOWED_WITH, name);
             policy.extensions.by_name.entry(name.to_owned()).or_default().grants.extend(grants);
         }
         resolver.finish(policy)
     }
+}
+
+/// Entries that were just made, called by the command that would make them.
+fn called(entries: Vec<Arc<Entry>>, command: &str, name: &str) -> Vec<Arc<Entry>> {
+    let called = |entry: Arc<Entry>| {
+        let entry = Arc::into_inner(entry)?;
+        let capability = entry.capability.as_ref().map_or(EVERYBODY, Capability::as_str);
+        let source = format!("{command} {} {}", quote(name), quote(capability)).into();
+        Some(Arc::new(Entry { source, ..entry }))
+    };
+    entries.into_iter().filter_map(called).collect()
 }
 
 impl Default for Policy {
@@ -172,6 +191,7 @@ struct Written<'a> {
     scope: Option<&'a ScopeEntry>,
     versions: Option<&'a String>,
     expires: Option<&'a String>,
+    origin: Option<&'a String>,
 }
 
 impl Resolver {
@@ -229,6 +249,9 @@ impl Resolver {
                 self.problem(format!("{AGENT_POLICY}.{list}[{index}].versions"), Fault::AgentVersion);
             }
         }
+        for (index, _) in written.grants.iter().enumerate().filter(|(_, entry)| entry.origin.is_some()) {
+            self.problem(format!("{AGENT_POLICY}.grants[{index}].origin"), Fault::AgentOrigin);
+        }
         let own = OwnRules {
             denies: self.denies(&format!("{AGENT_POLICY}.denies"), &written.denies),
             grants: self.grants(&format!("{AGENT_POLICY}.grants"), &written.grants),
@@ -275,7 +298,8 @@ impl Resolver {
             }
             let capability = (!all).then(|| capability.clone());
             let scope = Scope::default();
-            Arc::new(Entry { source: source.into(), capability, methods: None, scope, versions: None, expires: None })
+            let source = source.into();
+            Arc::new(Entry { source, capability, methods: None, scope, versions: None, expires: None, origin: None })
         };
         capabilities.unwrap_or_default().iter().enumerate().map(entry).collect()
     }
@@ -286,9 +310,10 @@ impl Resolver {
             if entry.capability.as_str() == EVERYBODY {
                 self.problem(format!("{source}.capability"), Fault::Star);
             }
-            let GrantEntry { capability, methods, scope, versions, expires } = entry;
+            let GrantEntry { capability, methods, scope, versions, expires, origin } = entry;
             let (methods, scope, versions) = (methods.as_ref(), scope.as_ref(), versions.as_ref());
-            let written = Written { capability, methods, scope, versions, expires: expires.as_ref() };
+            let (expires, origin) = (expires.as_ref(), origin.as_ref());
+            let written = Written { capability, methods, scope, versions, expires, origin };
             self.entry(source, &written, Purpose::Grant)
         };
         entries.iter().enumerate().map(read).collect()
@@ -298,7 +323,7 @@ impl Resolver {
         let read = |(index, entry): (usize, &DenyEntry)| {
             let DenyEntry { capability, methods, scope, versions } = entry;
             let (methods, scope, versions) = (methods.as_ref(), scope.as_ref(), versions.as_ref());
-            let written = Written { capability, methods, scope, versions, expires: None };
+            let written = Written { capability, methods, scope, versions, expires: None, origin: None };
             self.entry(format!("{source}[{index}]"), &written, Purpose::Deny)
         };
         entries.iter().enumerate().map(read).collect()
@@ -333,6 +358,7 @@ impl Resolver {
             scope,
             versions,
             expires,
+            origin: written.origin.cloned(),
         })
     }
 
@@ -457,8 +483,8 @@ mod tests {
         assert!(matches!(decide(&restricted, &request()), Decision::Deny(_)));
 
         let explanation = explain(&with(&denied), &request());
-        assert_eq!(explanation.reason, r#"denied by remembered.denies["g"][0]"#);
-        assert_eq!(explanation.hint.command.as_deref(), Some("pi ext allow g env"));
+        assert_eq!(explanation.reason, "denied by `pi ext deny g env`");
+        assert_eq!(explanation.hint.command.as_deref(), Some("pi ext forget g env"));
         let everybody = settings(r#"{"denies":{"*":[{"capability":"env"}]}}"#);
         assert!(matches!(decide(&with(&everybody), &request()), Decision::Deny(_)));
     }

@@ -12,6 +12,10 @@ use crate::{
     place::{Location, Place},
 };
 
+/// How many characters of a target people are shown.
+const MOST: usize = 240;
+const MOST_OF_A_COMMAND: usize = 2000;
+
 /// What a call is aimed at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
@@ -113,6 +117,46 @@ impl fmt::Display for Target {
             Self::Environment => f.write_str("the whole environment"),
             Self::Command(command) => write!(f, "{command}"),
         }
+    }
+}
+
+impl Target {
+    /// The target in one line that is not longer than people read: whoever asks chose its text. What would begin a line or
+    /// reach the terminal is made visible, and of what is too long the middle is left out, with a word about how much.
+    pub fn in_one_line(&self) -> String {
+        let most = match self {
+            // What is left out of a command would be run all the same.
+            Self::Command(_) => MOST_OF_A_COMMAND,
+            Self::Nothing
+            | Self::Path(_)
+            | Self::Move { .. }
+            | Self::Host(_)
+            | Self::Variable(_)
+            | Self::Environment
+            | Self::Tool(_) => MOST,
+        };
+        let visible: Vec<char> = self.to_string().chars().flat_map(visible).collect();
+        if visible.len() <= most {
+            return visible.into_iter().collect();
+        }
+        let (head, tail) = (most / 2, most - most / 2);
+        let left_out = visible.len() - head - tail;
+        let text = |part: &[char]| part.iter().collect::<String>();
+        format!("{} [… {left_out} characters …] {}", text(&visible[..head]), text(&visible[visible.len() - tail..]))
+    }
+}
+
+/// A character as it can be shown: control characters as the pictures that stand for them, and whatever else has no width or
+/// turns the line around by its number.
+fn visible(letter: char) -> Vec<char> {
+    let code = u32::from(letter);
+    let is_hidden = matches!(code, 0x80..=0x9f | 0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e
+        | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe0fff);
+    match code {
+        0..=0x1f => char::from_u32(0x2400 + code).into_iter().collect(),
+        0x7f => vec!['\u{2421}'],
+        _ if is_hidden => letter.escape_unicode().collect(),
+        _ => vec![letter],
     }
 }
 

@@ -19,6 +19,7 @@ use pi_transcript::{
     entry::{Base, CustomEntry},
     event::CompactionResult,
     message::AssistantMessage,
+    question::Asked,
 };
 
 /// A session that remembers.
@@ -31,6 +32,7 @@ pub struct SessionDouble {
 #[derive(Debug, Default)]
 struct State {
     asked: Vec<String>,
+    questions: Vec<Asked>,
     answers: VecDeque<Settled>,
     entries: Vec<Arc<Entry>>,
     name: Option<String>,
@@ -47,6 +49,11 @@ impl SessionDouble {
     /// What was asked of it and by whom, line by line.
     pub fn asked(&self) -> Vec<String> {
         self.with(|state| state.asked.clone())
+    }
+
+    /// The questions that were put before its person.
+    pub fn questions(&self) -> Vec<Asked> {
+        self.with(|state| state.questions.clone())
     }
 
     fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
@@ -97,7 +104,10 @@ impl State {
                 }
                 drop(reply.send(echo));
             }
-            Request::Ask(_, reply) => give(reply, self.answers.pop_front().unwrap_or(Settled::Cancelled)),
+            Request::Ask(asked, reply) => {
+                self.questions.push(asked);
+                give(reply, self.answers.pop_front().unwrap_or(Settled::Cancelled));
+            }
             Request::Draw(_, reply) => give(reply, None),
             Request::Control(_, pass, reply) => give(reply, pass.is_valid()),
             Request::SendMessage { reply, .. }

@@ -36,9 +36,11 @@ pub(crate) enum ExtCommand {
     /// List the extensions that sessions of this folder have, with what they use
     List(ExtListArguments),
     /// Allow an extension something, from now on and in every session
-    Allow(DecisionArguments),
+    Allow(AllowArguments),
     /// Forbid an extension something, whatever settings grant
     Deny(DecisionArguments),
+    /// Take back what was decided about an extension, as if nobody had ever been asked
+    Forget(ForgetArguments),
     /// Show what was decided about extensions
     Grants(GrantsArguments),
     /// Look at what extensions did
@@ -230,7 +232,8 @@ pub(crate) struct DecisionArguments {
     /// The extension, as denials and `pi ext list` name it
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) name: String,
-    /// What it may do: read, write, exec, http, tool, env, credentials, session, ui, events or log
+    /// What is decided: read, write, exec, http, tool, env, credentials, session, ui, events or log; * is all of them and
+    /// can only be denied
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(crate) capability: String,
     /// Only for these files: patterns relative to the project, or absolute
@@ -248,9 +251,32 @@ pub(crate) struct DecisionArguments {
     /// Only for these versions of the extension, such as ^1.2
     #[arg(long, value_name = "RANGE")]
     pub(crate) versions: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct AllowArguments {
+    #[command(flatten)]
+    pub(crate) decision: DecisionArguments,
     /// Only for so long: 30m, 12h, 7d
     #[arg(long = "for", value_name = "DURATION")]
     pub(crate) duration: Option<String>,
+    /// Which extension of that name is meant: its file or folder [default: the one of this folder, or the one that was last
+    /// seen]
+    #[arg(long, value_name = "PATH", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) from: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct ForgetArguments {
+    /// The extension, as `pi ext grants` names it
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) name: String,
+    /// What is forgotten: read, write, exec, http, tool, env, credentials, session, ui, events, log, or * for everything
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) capability: String,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -305,7 +331,9 @@ impl ExtCommand {
             ExtCommand::Inspect(arguments) => arguments.json,
             ExtCommand::List(arguments) => arguments.json,
             ExtCommand::RunTool(_) | ExtCommand::RunCommand(_) | ExtCommand::Fire(_) | ExtCommand::Rehearse(_) => true,
-            ExtCommand::Allow(arguments) | ExtCommand::Deny(arguments) => arguments.json,
+            ExtCommand::Allow(arguments) => arguments.decision.json,
+            ExtCommand::Deny(arguments) => arguments.json,
+            ExtCommand::Forget(arguments) => arguments.json,
             ExtCommand::Grants(arguments) => arguments.json,
             ExtCommand::Ledger(LedgerCommand::List(arguments)) => arguments.json,
             ExtCommand::Ledger(

@@ -8,6 +8,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use pi_exthost::{GrantsFile, Seen};
 use pi_extproto::{
     capability::Declared,
     host::HostCall,
@@ -17,7 +18,7 @@ use pi_extproto::{
 use pi_policy::{
     Action, Evidence, Explanation, Extension, Mode, Moment, PathStyle, Places, Policy, Provenance, Request, Root,
     Subject, Verdict,
-    config::{self, Invalid, Noted, Settings},
+    config::{self, ExtensionSection, Invalid, Noted, Settings},
     explain,
 };
 use pi_transcript::json::Problem;
@@ -25,12 +26,14 @@ use serde_json::{Value, json};
 
 use crate::{
     arguments::{ExplainArguments, ModeName},
+    command::ext::meant::meant,
     console::{Console, Tone, printable},
     env::Environment,
     exit::Exit,
-    failure::Failure,
+    failure::{ConsentFailure, Failure},
     input,
     refusal::{self, Cause, Refusal},
+    workshop::{self, Ground, extensions::project_policy},
 };
 
 pub(crate) fn run(
@@ -38,8 +41,15 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let policy = policy(arguments, console)?;
-    let extension = extension(arguments)?;
+    let policy = match &arguments.config {
+        Some(file) => written(file, arguments, console)?,
+        None => in_force(arguments, environment, console)?,
+    };
+    let seen = match arguments.config {
+        Some(_) => None,
+        None => meant(&arguments.extension, arguments.from.as_deref(), environment)?,
+    };
+    let extension = extension(arguments, seen)?;
     for problem in extension.problems() {
         console.note(&format!("the manifest: {problem}"));
     }
@@ -61,18 +71,55 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
-fn policy(arguments: &ExplainArguments, console: &mut Console) -> Result<Policy, Failure> {
-    let file = arguments.config.display().to_string();
-    let refused = |invalid: Invalid| Failure::NotAPolicy { file: file.clone(), problems: invalid.problems };
-    let document = input::read(&arguments.config)?;
+/// What holds in a session of the project: the person's settings, what they decided, and what the project forbids.
+fn in_force(arguments: &ExplainArguments, environment: &Environment, console: &mut Console) -> Result<Policy, Failure> {
+    let agent = environment.agent_directory.as_deref();
+    let own = agent.map(|agent| agent.join("settings.json")).filter(|file| file.exists());
+    // Read as a session reads it, which refuses what it does not understand.
+    let _ = workshop::policy(environment)?;
+    let policy = match &own {
+        Some(file) => written(file, arguments, console)?,
+        None => with_mode(Settings::default(), arguments.mode).resolve().map_err(refused("the defaults"))?.value,
+    };
+    let Some(agent) = agent else { return Ok(policy) };
+    let decisions = GrantsFile::in_folder(agent);
+    let remembered = decisions.read().map_err(ConsentFailure::Grants)?;
+    let remembered = Settings { extensions: Some(ExtensionSection { policy: Some(remembered) }), agent: None };
+    let file = decisions.path().display().to_string();
+    let policy = policy.with_remembered(&remembered).map_err(refused(&file))?.value;
+    let project = match &arguments.project {
+        Some(project) => project.clone(),
+        None => Ground::survey(environment)?.directory,
+    };
+    match project_policy(&project) {
+        Some(restricting) => {
+            let file = project.join(".pi").join("settings.json").display().to_string();
+            Ok(policy.restrict_by(&restricting).map_err(refused(&file))?.value)
+        }
+        None => Ok(policy),
+    }
+}
+
+fn refused(file: &str) -> impl Fn(Invalid) -> Failure {
+    let file = file.to_owned();
+    move |invalid| Failure::NotAPolicy { file: file.clone(), problems: invalid.problems }
+}
+
+/// What one file says, and nothing else.
+fn written(config: &Path, arguments: &ExplainArguments, console: &mut Console) -> Result<Policy, Failure> {
+    let file = config.display().to_string();
+    let refused = refused(&file);
+    let document = input::read(config)?;
     let written =
         refusal::parse_any(document.bytes()).map_err(|refusal| Failure::NotSettings { file: file.clone(), refusal })?;
-    let Noted { value: settings, notices: odd } = config::parse(document.bytes()).map_err(refused)?;
-    let doubts = doubt::about_settings(&file, &written, &settings);
-    for doubt in doubts.into_iter().chain(doubt::about_extension(&arguments.extension, &settings)) {
-        console.note(&doubt);
+    let Noted { value: settings, notices: odd } = config::parse(document.bytes()).map_err(&refused)?;
+    if arguments.config.is_some() {
+        let doubts = doubt::about_settings(&file, &written, &settings);
+        for doubt in doubts.into_iter().chain(doubt::about_extension(&arguments.extension, &settings)) {
+            console.note(&doubt);
+        }
     }
-    let Noted { value: policy, notices } = with_mode(settings, arguments.mode).resolve().map_err(refused)?;
+    let Noted { value: policy, notices } = with_mode(settings, arguments.mode).resolve().map_err(&refused)?;
     for notice in odd.iter().chain(&notices) {
         console.note(&format!("{file}: {notice}"));
     }
@@ -91,11 +138,20 @@ fn with_mode(mut settings: Settings, mode: Option<ModeName>) -> Settings {
     settings
 }
 
-fn extension(arguments: &ExplainArguments) -> Result<Extension, Failure> {
+/// The extension; the one that is meant where nobody describes another.
+fn extension(arguments: &ExplainArguments, seen: Option<Seen>) -> Result<Extension, Failure> {
     let provenance = if arguments.untrusted { Provenance::UntrustedProject } else { Provenance::Trusted };
     let id = &arguments.extension;
-    let Some(path) = &arguments.manifest else {
-        return Ok(Extension::new(id, &arguments.extension_version, provenance, &Declared::new(None, None)));
+    let origins: Vec<String> = seen.iter().filter_map(|seen| seen.origin.clone()).collect();
+    let described =
+        origins.first().map(|origin| Path::new(origin).join("extension.json")).filter(|path| path.is_file());
+    let version = match &seen {
+        Some(seen) if arguments.extension_version == "0.0.0" => &seen.version,
+        Some(_) | None => &arguments.extension_version,
+    };
+    let Some(path) = arguments.manifest.as_ref().or(described.as_ref()) else {
+        let undeclared = Extension::new(id, version, provenance, &Declared::new(None, None));
+        return Ok(undeclared.coming_from(origins));
     };
     let file = path.display().to_string();
     let manifest = input::read(path)?
@@ -104,7 +160,7 @@ fn extension(arguments: &ExplainArguments) -> Result<Extension, Failure> {
     if manifest.name != *id {
         return Err(Failure::OtherExtension { manifest: file, found: manifest.name, wanted: id.clone() });
     }
-    Ok(Extension::new(id, &manifest.version, provenance, &manifest.declared()))
+    Ok(Extension::new(id, &manifest.version, provenance, &manifest.declared()).coming_from(origins))
 }
 
 /// Reads the payload of a host call, or a whole message that holds one. It is checked as the message it would be.

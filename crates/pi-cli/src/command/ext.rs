@@ -5,10 +5,12 @@ mod build;
 mod cache;
 mod deny;
 mod fire;
+mod forget;
 mod grants;
 mod inspect;
 mod ledger;
 mod list;
+pub(crate) mod meant;
 mod new;
 mod place;
 mod rehearsal;
@@ -38,6 +40,7 @@ pub(crate) fn run(command: &ExtCommand, environment: &Environment, console: &mut
         ExtCommand::List(arguments) => list::run(arguments, environment, console),
         ExtCommand::Allow(arguments) => allow::run(arguments, environment, console),
         ExtCommand::Deny(arguments) => deny::run(arguments, environment, console),
+        ExtCommand::Forget(arguments) => forget::run(arguments, environment, console),
         ExtCommand::Grants(_) => grants::run(environment, console),
         ExtCommand::Ledger(command) => ledger::run(command, environment, console),
     }

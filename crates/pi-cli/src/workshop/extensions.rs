@@ -400,7 +400,7 @@ fn flags(arguments: &ExtensionArguments) -> BTreeMap<String, Value> {
     arguments.extension_flag.iter().map(flag).collect()
 }
 
-fn listed(ground: &Ground) -> Vec<Listed> {
+pub(crate) fn listed(ground: &Ground) -> Vec<Listed> {
     let listed = |is_package: bool| {
         move |entry: &pi_session::settings::Listed| Listed {
             entry: entry.value.clone(),
@@ -415,7 +415,7 @@ fn listed(ground: &Ground) -> Vec<Listed> {
 
 /// What the project's settings say about extensions. They only take away, so that it does not matter who wrote them; what
 /// cannot be read is told where settings are.
-fn project_policy(directory: &Path) -> Option<config::Settings> {
+pub(crate) fn project_policy(directory: &Path) -> Option<config::Settings> {
     let document = crate::input::read(&directory.join(".pi").join("settings.json")).ok()?;
     config::parse(document.bytes()).ok().map(|noted| noted.value)
 }
@@ -519,6 +519,7 @@ mod tests {
             version: "1.0.0".to_owned(),
             artifact: None,
             provenance: Provenance::Trusted,
+            origins: Vec::new(),
             declared: Declared::new(None, None),
             evidence: Evidence::CLEAN,
             folder: PathBuf::from(path),

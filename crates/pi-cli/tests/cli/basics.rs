@@ -173,13 +173,18 @@ fn help_of_a_command_names_its_arguments() {
     assert_snapshot!(World::new().run("help policy explain"), @r"
     Show the decision about one host call with every reason on the way to it
 
-    Usage: pi policy explain [OPTIONS] --config <FILE> --extension <ID> --call <JSON>
+    Usage: pi policy explain [OPTIONS] --extension <ID> --call <JSON>
 
     Options:
           --color <WHEN>                 When to use colours [default: auto] [possible values: auto,
                                          always, never]
-          --config <FILE>                The settings file that holds the policy
+          --config <FILE>                The settings file that holds the policy [default: your
+                                         settings, what was decided about extensions, and what the
+                                         project forbids]
           --extension <ID>               The extension that calls
+          --from <PATH>                  Which extension of that name is meant: its file or folder
+                                         [default: the one of this folder, or the one that was last
+                                         seen]
           --call <JSON>                  The payload of the host call as JSON; @FILE reads it from a
                                          file, @- from standard input
           --manifest <FILE>              The extension's extension.json: its version, and what it

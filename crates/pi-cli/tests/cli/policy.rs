@@ -66,7 +66,7 @@ fn version_outside_the_grant_is_denied() {
 
 #[test]
 fn declaration_bounds_what_is_granted() {
-    assert_snapshot!(world().run(&format!("{ASK} --manifest ext/extension.json --call @http.json")), @r"
+    assert_snapshot!(world().run(&format!("{ASK} --manifest ext/extension.json --call @http.json")), @r#"
     extension git 1.2.0 asks for http through http: 10.0.0.1
       1 trust              -      trusted to run
       2 extension deny     -      no deny of http is written here
@@ -74,9 +74,9 @@ fn declaration_bounds_what_is_granted() {
       4 given              -      http is not given to everybody
       5 declaration        deny   not declared
     deny: not declared (rule 5, declaration)
-    to change it, the extension must declare it in its capability manifest
+    to change it, declare it: add {"capability":"http","methods":["http"]} to capability_manifest.capabilities in its extension.json
     --- exit 0
-    ");
+    "#);
 }
 
 #[test]

@@ -27,6 +27,9 @@ const ONCE: &str = "Yes, this once";
 const NO: &str = "No, not in this session";
 const NEVER: &str = "Never";
 
+/// How much of where an extension comes from is shown: the end says which one it is.
+const MOST: usize = 80;
+
 /// The questions of one guest about what it may do.
 #[derive(Debug, Default)]
 pub(crate) struct Gates {
@@ -66,6 +69,8 @@ impl Gate {
 pub(crate) struct Petitioner<'a> {
     pub(crate) name: &'a str,
     pub(crate) version: &'a str,
+    /// Where it comes from, as a grant for it names it.
+    pub(crate) origin: Option<&'a str>,
 }
 
 /// Puts the question before a person, and remembers the answer as the person wants it. Call it with the turn of the gate.
@@ -84,8 +89,9 @@ pub(crate) async fn ask(
     let capability = question.action().capability.clone();
     let (session, lasting) = (format!("Yes, {capability} for this session"), format!("Yes, {capability} for 30 days"));
     let asked = question::Question::Select {
-        title: format!("Extension {} asks for {capability}: {}", petitioner.name, question.action().target),
-        options: [ONCE, &session, &lasting, NO, NEVER].map(str::to_owned).to_vec(),
+        title: title(question, petitioner),
+        // Whoever presses enter without reading has allowed nothing.
+        options: [NO, ONCE, &session, &lasting, NEVER].map(str::to_owned).to_vec(),
         timeout: None,
     };
     let asked = Asked::try_from(asked).expect("five different options can be asked for");
@@ -125,6 +131,26 @@ pub(crate) async fn ask(
     }
 }
 
+/// Who asks for what, on a line each. The words of whoever asks cannot begin a line of their own.
+fn title(question: &Question, petitioner: &Petitioner<'_>) -> String {
+    let action = question.action();
+    let wanted =
+        format!("Extension {} asks for {}: {}", petitioner.name, action.capability, action.target.in_one_line());
+    match petitioner.origin {
+        Some(origin) => format!("{wanted}\nIt comes from {}", ending(origin)),
+        None => wanted,
+    }
+}
+
+fn ending(origin: &str) -> String {
+    let letters: Vec<char> =
+        origin.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect();
+    match letters.len().checked_sub(MOST) {
+        None | Some(0) => letters.into_iter().collect(),
+        Some(surplus) => std::iter::once('…').chain(letters.into_iter().skip(surplus)).collect(),
+    }
+}
+
 fn silent(gate: &Gate, answer: Answer, now: Moment) -> Answer {
     gate.fell_silent(answer, now);
     answer
@@ -136,10 +162,11 @@ fn grants(question: &Question, petitioner: &Petitioner<'_>, now: Moment) -> Vec<
         // An update within the same line of versions need not ask again; another one has to.
         versions: semver_range(petitioner.version),
         expires: Some(later(now, LASTING).to_string()),
+        origin: petitioner.origin.map(str::to_owned),
         ..entry
     };
     let capability = question.action().capability.clone();
-    let whole = GrantEntry { capability, methods: None, scope: None, versions: None, expires: None };
+    let whole = GrantEntry { capability, methods: None, scope: None, versions: None, expires: None, origin: None };
     let named = question.remember().filter(|entry| entry.scope.is_some());
     std::iter::once(whole).chain(named).map(bounded).collect()
 }

@@ -14,6 +14,7 @@ use std::{
 
 use serde_json::{Value, json};
 
+use pi_extproto::capability::Capability;
 use pi_policy::config::{self, DenyEntry, ExtensionPolicy, GrantEntry, Problem};
 
 /// The version of the file that this program writes.
@@ -36,6 +37,8 @@ pub enum Change {
     Allow(Vec<GrantEntry>),
     /// A deny, in the place of grants of the same capability that it contradicts.
     Deny(DenyEntry),
+    /// Nothing any more about a capability, or about any with `*`.
+    Forget(Capability),
 }
 
 /// What a change did.
@@ -43,7 +46,7 @@ pub enum Change {
 pub struct Changed {
     /// Entries that were not there before.
     pub added: usize,
-    /// Entries that said the opposite.
+    /// Entries that said the opposite, or that are forgotten.
     pub removed: usize,
 }
 
@@ -204,6 +207,17 @@ fn apply(policy: &mut ExtensionPolicy, extension: &str, change: Change) -> Chang
                 changed.added = 1;
             }
         }
+        Change::Forget(capability) => {
+            let is_meant = |own: &Capability| capability.as_str() == "*" || *own == capability;
+            let mut forgotten = 0;
+            if let Some(grants) = policy.grants.get_mut(extension) {
+                forgotten += grants.extract_if(.., |grant| is_meant(&grant.capability)).count();
+            }
+            if let Some(denies) = policy.denies.get_mut(extension) {
+                forgotten += denies.extract_if(.., |deny| is_meant(&deny.capability)).count();
+            }
+            changed.removed = forgotten;
+        }
     }
     policy.grants.retain(|_, entries| !entries.is_empty());
     policy.denies.retain(|_, entries| !entries.is_empty());
@@ -221,17 +235,17 @@ fn is_taken(grant: &GrantEntry, deny: &DenyEntry) -> bool {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place where decisions are read")]
-fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
 #[expect(clippy::disallowed_methods, reason = "decisions lie in the agent directory, which may not be there yet")]
-fn make_folder(path: &Path) -> io::Result<()> {
+pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
 /// Opens a file that only its owner may read.
-fn private(path: &Path) -> io::Result<File> {
+pub(super) fn private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]

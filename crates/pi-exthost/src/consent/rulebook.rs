@@ -7,7 +7,11 @@ use pi_policy::{
     config::{self, DenyEntry, GrantEntry},
 };
 
-use super::grants::{Change, GrantsFault, GrantsFile, Stamp};
+use super::{
+    grants::{Change, GrantsFault, GrantsFile, Stamp},
+    seen::{Seen, SeenFile},
+};
+use crate::launcher::Identity;
 
 /// A decision that somebody wrote elsewhere is noticed after so many milliseconds at the latest.
 const GLANCE: u64 = 1000;
@@ -110,6 +114,16 @@ impl Rulebook {
             Ok(true)
         });
         written.await.unwrap_or(Ok(false))
+    }
+
+    /// Remembers who was there, so that decisions by name are about them. Looks at the disk.
+    pub(crate) fn saw(&self, identity: &Identity) {
+        let Some(file) = &self.shared.file else { return };
+        let name = identity.id.as_str();
+        if let Err(error) = SeenFile::beside(file).record(name, &Seen::from(identity)) {
+            // Decisions can be made all the same; whoever makes one is told that nobody was seen.
+            tracing::warn!(%error, extension = name, "that an extension was here is not remembered");
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use pi_extproto::{
     log::{Level, LogEvent, program},
 };
 use pi_policy::{
-    Action, Answer, Decision, Denial, Explanation, Feature, Grant, Host, Request, Target, decide, explain,
+    Action, Answer, Decision, Denial, Explanation, Feature, Grant, Host, Reason, Request, Target, decide, explain,
 };
 use pi_transcript::question::{Announcement, NotifyType};
 
@@ -79,7 +79,9 @@ impl Desk {
             // The session begins when its extensions have loaded: a question would wait for itself.
             None if terms.occasion == Occasion::Loading => Answer::Nobody,
             None => {
-                let petitioner = Petitioner { name: inner.identity.id.as_str(), version: &inner.identity.version };
+                let identity = &inner.identity;
+                let origin = identity.origins.first().map(String::as_str);
+                let petitioner = Petitioner { name: identity.id.as_str(), version: &identity.version, origin };
                 let rulebook = &inner.house.fittings.rulebook;
                 asking::ask(&question, &petitioner, &gate, &inner.conversation, rulebook, request.now).await
             }
@@ -160,13 +162,20 @@ impl Desk {
 fn wanted(action: &Action) -> String {
     match &action.target {
         Target::Nothing => action.capability.to_string(),
-        target => format!("{}: {target}", action.capability),
+        target => format!("{}: {}", action.capability, target.in_one_line()),
     }
 }
 
 fn told(guest: &str, wanted: &str, denial: &Denial, explanation: &Explanation) -> String {
-    let why = denial.reason();
+    let mut why = denial.reason().to_string();
+    if let Some(grantee) = &explanation.grantee {
+        why.push_str(&format!("; the grant was given to another extension of this name, the one from {grantee}"));
+    }
     match &explanation.hint.command {
+        // Taking a deny back leaves it undecided.
+        Some(command) if matches!(denial.reason(), Reason::Denied { .. }) => {
+            format!("Extension {guest} wanted {wanted} and may not ({why}). To take that back: {command}")
+        }
         Some(command) => format!("Extension {guest} wanted {wanted} and may not ({why}). To allow it: {command}"),
         None => {
             format!("Extension {guest} wanted {wanted} and may not ({why}). To change it, {}", explanation.hint.text)

@@ -5,6 +5,7 @@ use std::fs;
 use pi_exthost::{GrantsFile, consent::Change, port::Settled};
 use pi_extproto::capability::Capability;
 use pi_policy::{Provenance, config::GrantEntry};
+use pi_transcript::question::Question;
 use serde_json::json;
 
 use crate::stage::{Plan, Rescue, Stage, check, chose};
@@ -82,7 +83,14 @@ async fn grant_that_is_given_elsewhere_counts_at_the_next_call() {
     fs::write(stage.path("project/f"), "x").expect("a file");
     let read = || stage.ask("fs", json!({ "op": "read", "path": "f" }));
     assert!(read().await.error.is_some());
-    let grant = GrantEntry { capability: Capability::Read, methods: None, scope: None, versions: None, expires: None };
+    let grant = GrantEntry {
+        capability: Capability::Read,
+        methods: None,
+        scope: None,
+        versions: None,
+        expires: None,
+        origin: None,
+    };
     let file = GrantsFile::in_folder(&stage.path("agent"));
     let changed = file.change("g1", Change::Allow(vec![grant])).expect("it is written");
     assert_eq!((changed.added, changed.removed), (1, 0));
@@ -189,9 +197,63 @@ fn declared_scope_binds_whatever_is_granted() {
            tool {"name":"read","input":{"path":"src/a"}}
            fs {"op":"remove","path":"b","recursive":false}"#,
         r#"ok {"content":{"text":"x"}}
-           denied Extension g1 wanted read: b and may not (outside the declared scope). To change it, the extension must declare it in its capability manifest
-           denied Extension g1 wanted read: src/a and may not (not declared for this method). To change it, the extension must declare it in its capability manifest
-           denied Extension g1 wanted write: b and may not (not declared). To change it, the extension must declare it in its capability manifest
+           denied Extension g1 wanted read: b and may not (outside the declared scope). To change it, declare it: add {"capability":"read","methods":["fs"],"scope":{"paths":["b"]}} to capability_manifest.capabilities in /extensions/g1/extension.json
+           denied Extension g1 wanted read: src/a and may not (not declared for this method). To change it, declare it: add {"capability":"read","methods":["tool"]} to capability_manifest.capabilities in /extensions/g1/extension.json
+           denied Extension g1 wanted write: b and may not (not declared). To change it, declare it: add {"capability":"write","methods":["fs"]} to capability_manifest.capabilities in /extensions/g1/extension.json
            4 calls, 0 unfinished, 3 denied, 0 failed"#,
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn question_names_who_asks_and_cannot_be_given_lines_of_its_own() {
+    let stage = Stage::new(Plan { answers: vec![Settled::Cancelled], ..Plan::default() });
+    let path = "/etc/hosts\n\n  Safe file, press enter";
+    stage.ask("fs", json!({ "op": "read", "path": path })).await;
+    let questions = stage.session.questions();
+    let [asked] = questions.as_slice() else { panic!("{questions:?}") };
+    let Question::Select { title, options, .. } = asked.question() else { panic!("{asked:?}") };
+    let expected = "Extension g1 asks for read: /etc/hosts␊␊  Safe file, press enter\nIt comes from /extensions/g1";
+    assert_eq!(title, expected);
+    assert_eq!(options[0], "No, not in this session", "what is taken without a thought allows nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answer_for_long_is_for_the_extension_that_asked() {
+    let stage = Stage::new(Plan { answers: vec![chose("Yes, tool for 30 days")], ..Plan::default() });
+    stage.ask("tool", tool("deploy")).await;
+    let policy = GrantsFile::in_folder(&stage.path("agent")).read().expect("decisions");
+    assert_eq!(policy.grants["g1"][0].origin.as_deref(), Some("/extensions/g1"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn grant_for_another_of_the_name_is_told_and_does_not_count() {
+    let stage = Stage::new(Plan { policy: json!({ "mode": "strict" }), ..Plan::default() });
+    fs::write(stage.path("project/f"), "x").expect("a file");
+    let origin = Some("/elsewhere/g1".to_owned());
+    let grant =
+        GrantEntry { capability: Capability::Read, methods: None, scope: None, versions: None, expires: None, origin };
+    let file = GrantsFile::in_folder(&stage.path("agent"));
+    file.change("g1", Change::Allow(vec![grant])).expect("it is written");
+    let error = stage.ask("fs", json!({ "op": "read", "path": "f" })).await.error.expect("refused");
+    let told = "the grant was given to another extension of this name, the one from /elsewhere/g1";
+    assert!(error.message.contains(told), "{}", error.message);
+    assert!(error.message.ends_with("--from /extensions/g1"), "{}", error.message);
+    let seen = pi_exthost::SeenFile::in_folder(&stage.path("agent")).read();
+    assert_eq!(seen["g1"].origin.as_deref(), Some("/extensions/g1"));
+}
+
+#[test]
+fn forgotten_decisions_leave_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = GrantsFile::in_folder(folder.path());
+    let grant =
+        |capability| GrantEntry { capability, methods: None, scope: None, versions: None, expires: None, origin: None };
+    let deny = |capability| pi_policy::config::DenyEntry { capability, methods: None, scope: None, versions: None };
+    file.change("g", Change::Allow(vec![grant(Capability::Read), grant(Capability::Exec)])).expect("written");
+    file.change("g", Change::Deny(deny(Capability::Env))).expect("written");
+    let forget =
+        |capability: &str| file.change("g", Change::Forget(Capability::from(capability))).expect("written").removed;
+    assert_eq!((forget("exec"), forget("exec"), forget("*")), (1, 0, 2));
+    let left = file.read().expect("decisions");
+    assert!(left.grants.is_empty() && left.denies.is_empty(), "{left:?}");
 }

@@ -146,6 +146,7 @@ impl Stage {
                 version: "1.2.3".to_owned(),
                 artifact: None,
                 provenance: plan.provenance,
+                origins: vec!["/extensions/g1".to_owned()],
                 declared: Declared::new(manifest.as_ref(), None),
                 evidence: Evidence::unknown(),
                 folder: at("agent/extensions/g1"),

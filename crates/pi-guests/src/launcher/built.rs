@@ -27,6 +27,8 @@ pub(super) struct Built {
     pub(super) version: String,
     /// `sha256:…`
     pub(super) hash: String,
+    /// As grants name it.
+    pub(super) origins: Vec<String>,
     pub(super) declared: Declared,
     pub(super) evidence: Evidence,
     pub(super) folder: PathBuf,
@@ -78,12 +80,15 @@ impl Built {
             return Err(LaunchFault::Missing { path: path.display().to_string() });
         }
         if let Some(folder) = packed::folder_of(path) {
-            let Packed { artifact, signature, digest } = Packed::read(folder, trusted)?;
+            let packed = Packed::read(folder, trusted)?;
+            let origins = packed.origins(folder);
+            let Packed { artifact, signature, digest } = packed;
             let scan = pi_extc::scan(&artifact, workshop, cache).await.map_err(|fault| unusable(&fault))?;
             let unwritable = |error: std::io::Error| LaunchFault::Unusable { message: error.to_string() };
             let folder = pi_extc::unpack(&digest, &artifact.assets, &workshop.cache).map_err(unwritable)?;
             let entry = folder.join("index.js");
-            return Self::of(&artifact, &scan, &signature, (folder, entry), yard);
+            let built = Self::of(&artifact, &scan, &signature, (folder, entry), yard)?;
+            return Ok(Self { origins, ..built });
         }
         let loaded = pi_extc::load(path, workshop, cache).await.map_err(|fault| unusable(&fault))?;
         let several = loaded.len();
@@ -93,7 +98,9 @@ impl Built {
         };
         let signature = signature_of_build(one.root(), &one.artifact, trusted);
         let place = (one.root().to_owned(), one.entry().to_owned());
-        Self::of(&one.artifact, &one.scan, &signature, place, yard)
+        let origins = vec![one.origin().display().to_string()];
+        let built = Self::of(&one.artifact, &one.scan, &signature, place, yard)?;
+        Ok(Self { origins, ..built })
     }
 
     /// It lies in a folder, and begins with a file in it.
@@ -139,6 +146,7 @@ impl Built {
             name: name.to_owned(),
             version: artifact.descriptor.version.clone(),
             hash: format!("sha256:{}", artifact.hash()),
+            origins: Vec::new(),
             declared: artifact.manifest.declared(),
             evidence: evidence(artifact.evidence(scan), signature),
             folder,

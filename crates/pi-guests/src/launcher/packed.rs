@@ -51,6 +51,17 @@ impl Packed {
             signature => Ok(Self { artifact, signature, digest: Digest::of(&container) }),
         }
     }
+
+    /// Where it comes from, as grants name it. A key that somebody here trusts says more than where it lies: an update may
+    /// lie elsewhere.
+    pub(super) fn origins(&self, folder: &Path) -> Vec<String> {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).display().to_string();
+        let key = match &self.signature {
+            SignatureState::Trusted { key, .. } => Some(format!("key:{key}")),
+            SignatureState::Untrusted { .. } | SignatureState::Unsigned | SignatureState::Broken => None,
+        };
+        key.into_iter().chain([folder]).collect()
+    }
 }
 
 /// What the signature on the build of a source is worth: it counts if the build is what the source gives here, with the files

@@ -57,6 +57,7 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
         version: "0.0.0".to_owned(),
         artifact: Some(format!("sha256:{}", server.digest.trim_start_matches("sha256:"))),
         provenance: Provenance::Trusted,
+        origins: vec![server.file.display().to_string()],
         declared: Declared::new(None, None),
         evidence,
         folder,
@@ -83,6 +84,7 @@ pub fn grants<'a>(servers: impl IntoIterator<Item = &'a Server>) -> Settings {
         scope,
         versions: None,
         expires: None,
+        origin: None,
     };
     let grants: BTreeMap<String, Vec<GrantEntry>> = servers
         .into_iter()

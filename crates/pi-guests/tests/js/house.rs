@@ -147,6 +147,7 @@ pub(crate) fn seat(heard: &Heard) -> Seat {
         version: "1.0.0".into(),
         artifact: None,
         provenance: Provenance::Trusted,
+        origins: Vec::new(),
         declared: Declared::new(None, None),
         evidence: pi_exthost::launcher::Evidence::CLEAN,
         folder: sub("own"),

@@ -130,6 +130,7 @@ impl House {
             version: "1.0.0".into(),
             artifact: None,
             provenance: Provenance::Trusted,
+            origins: Vec::new(),
             declared: Declared::new(None, None),
             evidence: pi_exthost::launcher::Evidence::CLEAN,
             folder: self.folder.join("own"),

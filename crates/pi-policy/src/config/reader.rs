@@ -93,12 +93,13 @@ impl Reader {
 
     fn grant(&mut self, value: &Value) -> Option<GrantEntry> {
         let object = self.object(value)?;
-        self.refuse_unknown(object, &["capability", "methods", "scope", "versions", "expires"]);
+        self.refuse_unknown(object, &["capability", "methods", "scope", "versions", "expires", "origin"]);
         Some(GrantEntry {
             methods: self.member(object, "methods", Self::methods),
             scope: self.member(object, "scope", Self::scope),
             versions: self.member(object, "versions", Self::text),
             expires: self.member(object, "expires", Self::text),
+            origin: self.member(object, "origin", Self::text),
             capability: self.capability(object)?,
         })
     }

@@ -1,6 +1,11 @@
 //! Explanations as people and programs read them.
 
-use pi_policy::explain;
+use std::sync::Arc;
+
+use pi_extproto::capability::{Capability, Declared, Method};
+use pi_policy::{
+    Action, Explanation, Extension, Fit, Moment, Provenance, Request, Rule, Subject, Target, Verdict, explain,
+};
 use serde_json::json;
 
 use crate::scenario::last;
@@ -169,7 +174,10 @@ fn hints_say_what_would_change_the_decision() {
     check("call x fs.rename a /b", "grant it: pi ext allow x write --path 'a/**' --path '/b/**'");
     check("untrusted x\n call x log", "trust the project first");
     check("deny_caps http\n call x http https://a.b/", "remove extensions.policy.deny_caps[0] from the settings");
-    check("declares x read\n call x write a", "the extension must declare it in its capability manifest");
+    check(
+        "declares x read\n call x write a",
+        r#"declare it: add {"capability":"write","methods":["tool"]} to capability_manifest.capabilities in its extension.json"#,
+    );
     check(
         "call agent read /a",
         r#"grant it: add {"capability":"read","methods":["tool"],"scope":{"paths":["/a"]}} to agent.policy.grants"#,
@@ -224,4 +232,44 @@ fn explanation_is_data() {
             "hint": { "text": "deny it", "command": "pi ext deny x tool" },
         })
     );
+}
+
+/// An extension that comes from somewhere, and what is said of what it wants.
+fn explained(settings: &str, name: &str, origin: &str, target: Target) -> Explanation {
+    let policy = pi_policy::config::load(settings.as_bytes()).expect("settings").value;
+    let declared = Declared::new(None, None);
+    let extension = Extension::new(name, "1.0.0", Provenance::Trusted, &declared).coming_from(vec![origin.to_owned()]);
+    let subject = Subject::Extension(Arc::new(extension));
+    let action = Action { subject, capability: Capability::Env, method: Method::Env, target };
+    explain(&policy, &Request::new(action, Moment::from_unix_millis(0)))
+}
+
+#[test]
+fn grant_is_for_one_extension_of_a_name() {
+    let settings = r#"{"extensions":{"policy":{"grants":{"spy":[{"capability":"env","origin":"/x/spy.ts"}]}}}}"#;
+    let wanted = || Target::Variable("TOKEN".to_owned());
+    assert_eq!(explained(settings, "spy", "/x/spy.ts", wanted()).verdict, Verdict::Allow);
+
+    let other = explained(settings, "spy", "/y/spy.ts", wanted());
+    assert_eq!((other.verdict, other.grantee.as_deref()), (Verdict::Deny, Some("/x/spy.ts")));
+    assert_eq!(other.hint.command.as_deref(), Some("pi ext allow spy env --env TOKEN --from /y/spy.ts"));
+    let grants = other.steps.iter().find(|step| step.rule == Rule::ExtensionGrant).expect("a rule");
+    assert_eq!(grants.checks[0].fit, Fit::OtherOrigin);
+
+    // What names no origin is for whoever has the name.
+    let anybody = settings.replace(r#","origin":"/x/spy.ts""#, "");
+    assert_eq!(explained(&anybody, "spy", "/y/spy.ts", wanted()).verdict, Verdict::Allow);
+    let agent = r#"{"agent":{"policy":{"grants":[{"capability":"env","origin":"/x"}]}}}"#;
+    let refused = pi_policy::config::load(agent.as_bytes()).expect_err("the agent has no origin").to_string();
+    assert_eq!(refused, "agent.policy.grants[0].origin: the agent comes from nowhere else");
+}
+
+#[test]
+fn targets_are_shown_in_one_line() {
+    let shown = |name: &str| Target::Variable(name.to_owned()).in_one_line();
+    assert_eq!(shown("/etc/hosts\n\n  Safe\u{1b}[2K\u{202e}"), "/etc/hosts␊␊  Safe␛[2K\\u{202e}");
+    assert_eq!(shown(&"a".repeat(240)), "a".repeat(240));
+    let long = format!("{}{}/.ssh/id_rsa", "a".repeat(120), "b".repeat(500));
+    let expected = format!("{} [… 392 characters …] {}/.ssh/id_rsa", "a".repeat(120), "b".repeat(108));
+    assert_eq!(shown(&long), expected);
 }

@@ -201,6 +201,7 @@ fn grant() -> impl Strategy<Value = GrantEntry> {
                 scope,
                 versions,
                 expires,
+                origin: None,
             },
         )
     })
@@ -570,7 +571,7 @@ proptest! {
             }
         };
         let vague = ScopeEntry { paths: Some(vec!["**".to_owned(), "*/*".to_owned()]), ..ScopeEntry::default() };
-        let vague = GrantEntry { capability: Capability::Write, methods: None, scope: Some(vague), versions: None, expires: None };
+        let vague = GrantEntry { capability: Capability::Write, methods: None, scope: Some(vague), versions: None, expires: None, origin: None };
         for name in NAMES {
             case.extensions().grants.entry((*name).to_owned()).or_default().push(vague.clone());
         }
@@ -752,7 +753,7 @@ proptest! {
         let line = Command::shell(&written);
         prop_assert!(!line.is_clear() || !written.contains(['$', '`', '>', '<']) || written.contains(['\'', '"', '\\']));
         let scope = ScopeEntry { paths: Some(vec![written.clone()]), ..ScopeEntry::default() };
-        let entry = GrantEntry { capability: Capability::Read, methods: None, scope: Some(scope), versions: Some(written.clone()), expires: Some(written) };
+        let entry = GrantEntry { capability: Capability::Read, methods: None, scope: Some(scope), versions: Some(written.clone()), expires: Some(written), origin: None };
         let policy = ExtensionPolicy { grants: BTreeMap::from([("x".to_owned(), vec![entry])]), ..ExtensionPolicy::default() };
         let settings = Settings { extensions: Some(ExtensionSection { policy: Some(policy) }), agent: None };
         drop(settings.resolve());

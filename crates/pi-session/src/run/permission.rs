@@ -18,7 +18,8 @@ impl Run {
     pub(super) async fn ask_permission(&self, question: Question) -> Result<Result<Grant, Denial>, Gone> {
         let asked = question::Question::Select {
             title: format!("The model asks for {}", describe(&question)),
-            options: [ONCE, SESSION, NO].map(str::to_owned).to_vec(),
+            // Whoever presses enter without reading has allowed nothing.
+            options: [NO, ONCE, SESSION].map(str::to_owned).to_vec(),
             timeout: None,
         };
         let asked = Asked::try_from(asked).expect("three different options can be asked for");
@@ -44,7 +45,7 @@ impl Run {
 /// What is asked for, in words.
 fn describe(question: &Question) -> String {
     let action = question.action();
-    format!("{}: {}", action.capability, action.target)
+    format!("{}: {}", action.capability, action.target.in_one_line())
 }
 
 /// What a person reads when the model may not: what it wanted, and what would let it.

@@ -3,7 +3,12 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pi_exthost::{GrantsFile, consent::Changed};
-use pi_policy::{Moment, config::ScopeEntry};
+use pi_extproto::capability::Capability;
+use pi_policy::{
+    Moment,
+    config::{ExtensionPolicy, ExtensionSection, Fault, ScopeEntry, Settings},
+};
+use pi_provider::likeness::nearest;
 use serde_json::json;
 
 use crate::{
@@ -15,11 +20,12 @@ use crate::{
     table::{self, Align, Cell, Column, Room},
 };
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     Column { title: "EXTENSION", align: Align::Left, room: Room::Whole },
     Column { title: "DECISION", align: Align::Left, room: Room::Whole },
     Column { title: "CAPABILITY", align: Align::Left, room: Room::Whole },
     Column { title: "SCOPE", align: Align::Left, room: Room::CutTo(20) },
+    Column { title: "FROM", align: Align::Left, room: Room::LeaveOut(3) },
     Column { title: "VERSIONS", align: Align::Left, room: Room::LeaveOut(2) },
     Column { title: "UNTIL", align: Align::Left, room: Room::LeaveOut(1) },
 ];
@@ -34,7 +40,11 @@ pub(super) struct Decided<'a> {
 }
 
 pub(super) enum Decision {
-    Allowed { until: Option<Moment> },
+    Allowed {
+        until: Option<Moment>,
+        /// Which extension of that name is meant.
+        origin: Option<String>,
+    },
     Denied,
 }
 
@@ -45,8 +55,9 @@ pub(super) fn tell(decided: &Decided<'_>, console: &mut Console) {
         Reader::Machine => {
             let mut told = json!({ "extension": name, "capability": capability, "added": changed.added });
             match decision {
-                Decision::Allowed { until } => {
+                Decision::Allowed { until, origin } => {
                     told["removedDenies"] = json!(changed.removed);
+                    told["origin"] = json!(origin);
                     told["expires"] = json!(until.map(|end| end.to_string()));
                 }
                 Decision::Denied => told["removedGrants"] = json!(changed.removed),
@@ -56,17 +67,52 @@ pub(super) fn tell(decided: &Decided<'_>, console: &mut Console) {
         Reader::Person => {
             let shown = scope_in_words(scope.as_ref());
             console.line(&match decision {
-                Decision::Allowed { until } => {
+                Decision::Allowed { until, origin } => {
                     let until = until.map(|end| format!(", until {end}")).unwrap_or_default();
-                    format!("allowed: {name} {capability}{shown}{until}")
+                    let origin = origin.as_ref().map(|origin| format!(", for {origin}")).unwrap_or_default();
+                    format!("allowed: {name} {capability}{shown}{until}{origin}")
                 }
                 Decision::Denied => format!("denied: {name} {capability}{shown}"),
             });
             if changed.removed > 0 {
-                console.remark(&format!("{} decisions that said the opposite are taken back", changed.removed));
+                console.remark(&match changed.removed {
+                    1 => "a decision that said the opposite is taken back".to_owned(),
+                    count => format!("{count} decisions that said the opposite are taken back"),
+                });
             }
         }
     }
+}
+
+/// A capability that there is: one that nobody knows would decide nothing.
+pub(super) fn capability(word: &str) -> Result<Capability, Failure> {
+    match Capability::from(word) {
+        Capability::Other(_) => {
+            let known = Capability::KNOWN.iter().map(Capability::as_str);
+            let meant = nearest(word, known).first().map(|meant| (*meant).to_owned());
+            Err(ConsentFailure::NoCapability { word: word.to_owned(), meant }.into())
+        }
+        capability => Ok(capability),
+    }
+}
+
+/// Whether a decision can be kept. What is wrong with it is told in the words of the command line.
+pub(super) fn check(alone: ExtensionPolicy) -> Result<(), Failure> {
+    let settings = Settings { extensions: Some(ExtensionSection { policy: Some(alone) }), agent: None };
+    let in_words = |fault: &Fault| match fault {
+        Fault::PointlessScope { capability, list } => {
+            let option = match *list {
+                "env" => "env",
+                list => list.trim_end_matches('s'),
+            };
+            format!("{capability} is not narrowed by --{option}")
+        }
+        other => other.to_string(),
+    };
+    settings.resolve().map(drop).map_err(|invalid| {
+        let faults = invalid.problems.iter().map(|problem| in_words(&problem.fault)).collect();
+        ConsentFailure::BadDecision { faults }.into()
+    })
 }
 
 /// Only what was named narrows.
@@ -97,23 +143,21 @@ pub(crate) fn run(environment: &Environment, console: &mut Console) -> Result<Ex
                 (Tone::Bad, "deny"),
                 deny.capability.as_str(),
                 deny.scope.as_ref(),
-                deny.versions.as_deref(),
-                "",
+                [None, deny.versions.as_deref(), None],
             ));
         }
     }
     for (name, grants) in &policy.grants {
         for grant in grants {
-            let until = grant.expires.as_deref().unwrap_or("");
-            let is_over = until.parse::<Moment>().is_ok_and(|end| end <= now);
+            let until = grant.expires.as_deref();
+            let is_over = until.unwrap_or_default().parse::<Moment>().is_ok_and(|end| end <= now);
             let decision = if is_over { (Tone::Warning, "expired") } else { (Tone::Good, "allow") };
             rows.push(row(
                 name,
                 decision,
                 grant.capability.as_str(),
                 grant.scope.as_ref(),
-                grant.versions.as_deref(),
-                until,
+                [grant.origin.as_deref(), grant.versions.as_deref(), until],
             ));
         }
     }
@@ -131,17 +175,18 @@ fn row(
     (tone, decision): (Tone, &str),
     capability: &str,
     scope: Option<&ScopeEntry>,
-    versions: Option<&str>,
-    until: &str,
+    bounds: [Option<&str>; 3],
 ) -> Vec<Cell> {
     let scope = scope_in_words(scope);
+    let [origin, versions, until] = bounds.map(|bound| Cell::plain(bound.unwrap_or("")));
     vec![
         Cell::plain(name),
         Cell::toned(tone, decision),
         Cell::plain(capability),
         Cell::plain(scope.trim_start()),
-        Cell::plain(versions.unwrap_or("")),
-        Cell::plain(until),
+        origin,
+        versions,
+        until,
     ]
 }
 

@@ -1,0 +1,90 @@
+//! Which extension was last seen under a name, so that a decision by name is about that one and not about whoever takes the
+//! name later.
+//!
+//! A memory and no rule: what cannot be read is not remembered, and nothing is allowed or denied by it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use pi_extproto::capability::{Capability, DeclaredBy};
+
+use super::grants::{GrantsFile, make_folder, open, private};
+use crate::launcher::Identity;
+
+/// Where it is remembered: beside the decisions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenFile {
+    path: PathBuf,
+}
+
+/// An extension as it was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// What a grant for it would name; nothing if it came from nowhere in particular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    pub version: String,
+    /// What it says that it needs; nothing if it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<Vec<Capability>>,
+}
+
+impl From<&Identity> for Seen {
+    fn from(identity: &Identity) -> Self {
+        let needs = identity.declared.requirements().iter().map(|need| need.capability.clone());
+        Self {
+            origin: identity.origins.first().cloned(),
+            version: identity.version.clone(),
+            declared: (identity.declared.by() != DeclaredBy::Nothing).then(|| needs.collect()),
+        }
+    }
+}
+
+impl SeenFile {
+    pub fn in_folder(agent: &Path) -> Self {
+        Self::beside(&GrantsFile::in_folder(agent))
+    }
+
+    pub(super) fn beside(decisions: &GrantsFile) -> Self {
+        Self { path: decisions.path().with_file_name("extensions-seen.json") }
+    }
+
+    /// Everybody, by name.
+    pub fn read(&self) -> BTreeMap<String, Seen> {
+        let mut text = String::new();
+        let read = open(&self.path).and_then(|mut file| file.read_to_string(&mut text));
+        match read.map(|_| serde_json::from_str(&text)) {
+            Ok(Ok(seen)) => seen,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, file = %self.path.display(), "which extensions were seen cannot be read");
+                BTreeMap::new()
+            }
+            // Nobody was seen yet.
+            Err(_) => BTreeMap::new(),
+        }
+    }
+
+    /// Remembers one, unless it is known as it is.
+    pub(super) fn record(&self, name: &str, seen: &Seen) -> io::Result<()> {
+        if self.read().get(name) == Some(seen) {
+            return Ok(());
+        }
+        make_folder(self.path.parent().unwrap_or(Path::new(".")))?;
+        // Held until the new file has its name.
+        let lock = private(&self.path.with_extension("lock"))?;
+        lock.lock()?;
+        let mut all = self.read();
+        all.insert(name.to_owned(), seen.clone());
+        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
+        let mut file = private(&draft)?;
+        file.set_len(0)?;
+        file.write_all(&serde_json::to_vec_pretty(&all)?)?;
+        fs::rename(&draft, &self.path)
+    }
+}
