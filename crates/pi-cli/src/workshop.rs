@@ -79,8 +79,8 @@ pub(crate) struct Started {
     pub(crate) session: Session,
     /// What was odd about its extensions.
     pub(crate) notes: Vec<String>,
-    /// That a tool or a model is missing which somebody asked for.
-    pub(crate) unoffered: Option<SessionFailure>,
+    /// That an extension, a flag, a tool or a model is missing which somebody asked for.
+    pub(crate) unmet: Option<SessionFailure>,
 }
 
 /// What is allowed, and what an `@name` in a text means.
@@ -214,7 +214,7 @@ impl Workshop {
             console.note("context files, skills or templates hold secrets; the model does not see them");
         }
         let tools = Registry::built_in();
-        let (extensions, left_out) = Extensions::find(kit.extensions, ground, &policy, environment);
+        let (extensions, left_out) = Extensions::find(kit.extensions, ground, &policy, environment)?;
         left_out.iter().for_each(|notice| console.note(notice));
         let active_tools = active_tools(kit, &settings, &tools, &extensions, console)?;
         let system = system(kit.told, &resources, &tools, active_tools.names(), &directory, console)?.into();
@@ -278,7 +278,8 @@ impl Workshop {
             redactor: Arc::clone(&self.composer.redactor),
             keys: Some(extensions::key_ring(self.models.clone())),
         };
-        let Hosted { guests, dispatcher, notes } = self.extensions.start(&post, seat.header.id.as_str(), bench).await;
+        let Hosted { guests, dispatcher, notes, unmet } =
+            self.extensions.start(&post, seat.header.id.as_str(), bench).await;
         let mut blueprint = Blueprint { shell, ..self.blueprint(seat, answering, entrance) };
         if let ActiveTools::Usual(names) = &mut blueprint.active_tools {
             // A tool of an extension is active unless its author or the person says otherwise.
@@ -288,7 +289,7 @@ impl Workshop {
                 }
             }
         }
-        let unoffered = self.unoffered(&guests).or_else(|| unbrought(&guests, answering));
+        let unmet = unmet.or_else(|| self.unoffered(&guests)).or_else(|| unbrought(&guests, answering));
         blueprint.guests = guests;
         let session = pi_session::start_at(post, blueprint);
         if let Some(dispatcher) = dispatcher {
@@ -298,7 +299,7 @@ impl Workshop {
                 dispatcher.close().await;
             });
         }
-        Started { session, notes, unoffered }
+        Started { session, notes, unmet }
     }
 
     /// That somebody asked for a tool which neither we nor an extension has.

@@ -23,7 +23,8 @@ use pi_transcript::{AssistantMessageEvent, Message, ToolCallId, ToolOutput, mess
 pub use self::{
     fault::GuestFault,
     registration::{
-        CommandOffer, Flag, FlagDefault, GuestId, ProviderOffer, Registration, RendererOffer, Shortcut, ToolOffer,
+        CommandOffer, Flag, FlagDefault, GuestId, LONGEST_TOOL_NAME, ProviderOffer, Registration, RendererOffer,
+        Shortcut, ToolOffer, is_tool_name,
     },
 };
 use crate::{port::ControlPass, stopwatch::Stopwatch};

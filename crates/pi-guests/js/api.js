@@ -185,7 +185,10 @@ export function make(native, flags) {
     getFlag(name) {
       check();
       if (!declared.has(name)) return undefined;
-      return Object.hasOwn(flags, name) ? flags[name] : declared.get(name).default;
+      const { type, default: otherwise } = declared.get(name);
+      if (!Object.hasOwn(flags, name)) return otherwise;
+      // What is written behind a name is text; a flag that is on or off is said in words.
+      return type === "string" || typeof flags[name] === "boolean" ? flags[name] : flags[name] === "true";
     },
     registerMessageRenderer(customType, renderer) {
       check();

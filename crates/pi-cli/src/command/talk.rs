@@ -235,10 +235,10 @@ async fn print(
         started = workshop.start(seat, answering, entrance, None) => started,
         stop = stops.next() => return Err(Failure::Stopped(stop)),
     };
-    let Started { session, notes, unoffered } = started;
+    let Started { session, notes, unmet } = started;
     notes.iter().for_each(|note| console.note(note));
     let uncalled = uncalled_of(&session, workshop, &sayings).await?;
-    if let Some(failure) = unoffered.or(uncalled) {
+    if let Some(failure) = unmet.or(uncalled) {
         session.close().await.map_err(SessionFailure::Gone)?;
         return Err(failure.into());
     }

@@ -19,6 +19,12 @@ use crate::exit::Exit;
 pub(crate) enum SessionFailure {
     #[error("{problem}")]
     NoExtensions { problem: String, hint: String },
+    #[error("{}", problems.join("\n"))]
+    Unloaded { problems: Vec<String> },
+    #[error("no extension here has a flag {name}")]
+    NoSuchFlag { name: String, names: Vec<String> },
+    #[error("the flag {name} takes {wanted}")]
+    FlagValue { name: String, wanted: &'static str },
     #[error("there is nothing to say")]
     NothingToSay,
     #[error("nothing is piped in, and `-` stands for it")]
@@ -92,6 +98,15 @@ impl SessionFailure {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::NoExtensions { hint, .. } => hint.clone(),
+            Self::Unloaded { .. } => {
+                "correct what --extension names, or leave it out: nothing is said to a model without it".to_owned()
+            }
+            Self::NoSuchFlag { names, .. } if names.is_empty() => "leave --extension-flag out".to_owned(),
+            Self::NoSuchFlag { names, .. } => format!("the flags are {}", names.join(", ")),
+            Self::FlagValue { name, wanted } => {
+                let example = if *wanted == "a value" { "text" } else { "true" };
+                format!("write --extension-flag {name}={example}")
+            }
             Self::NothingToSay => {
                 "write it as an argument, `pi -p 'What is in this folder?'`, or pipe it in".to_owned()
             }
@@ -171,6 +186,9 @@ impl SessionFailure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::NoExtensions { .. }
+            | Self::Unloaded { .. }
+            | Self::NoSuchFlag { .. }
+            | Self::FlagValue { .. }
             | Self::NothingToSay
             | Self::NothingPiped
             | Self::MuchPiped { .. }

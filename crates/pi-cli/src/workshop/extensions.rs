@@ -12,13 +12,14 @@ use std::{
 
 use futures_util::future::join_all;
 use pi_exthost::{
-    Dispatcher, Fittings, GrantsFile, Guest, GuestId, Guests, KeyRing, Ledger, Patience, ProxyFinder, Rulebook,
-    SystemResolver, Trace,
+    Dispatcher, Fittings, GrantsFile, Guest, Guests, KeyRing, Ledger, Patience, ProxyFinder, Rulebook, SystemResolver,
+    Trace,
+    guest::{Flag, FlagDefault},
     launcher::{Identity, LaunchFault, Launcher, Prepared, Source},
     ledger::{self, LedgerFault},
     port::SessionPort,
 };
-use pi_extproto::{artifact::Digest, connector::environment::Credential};
+use pi_extproto::connector::environment::Credential;
 use pi_guests::{
     Surroundings, Tiers,
     discovery::{self, Discovered, Listed, Places, Wanted},
@@ -43,6 +44,7 @@ use crate::{
     arguments::talk::ExtensionArguments,
     command,
     env::{self, Environment},
+    failure::{Failure, SessionFailure},
     scratch::Scratch,
 };
 
@@ -74,6 +76,8 @@ pub(crate) struct Extensions {
     scratch: Scratch,
     /// Where the protocol is written.
     traced: Option<PathBuf>,
+    /// Flags of extensions that somebody gave a value.
+    flags: BTreeMap<String, Value>,
 }
 
 /// One that was started, or why it was not.
@@ -107,16 +111,18 @@ pub(crate) struct Hosted {
     pub(crate) dispatcher: Option<Dispatcher>,
     /// What was odd about starting them.
     pub(crate) notes: Vec<String>,
+    /// That something is not as somebody asked for it.
+    pub(crate) unmet: Option<SessionFailure>,
 }
 
 impl Extensions {
-    /// Finds them. What is left out is told.
+    /// Finds them. What is left out is told; what somebody named must be there.
     pub(crate) fn find(
         arguments: &ExtensionArguments,
         ground: &Ground,
         policy: &Policy,
         environment: &Environment,
-    ) -> (Self, Vec<String>) {
+    ) -> Result<(Self, Vec<String>), Failure> {
         let places = Places {
             directory: ground.directory.clone(),
             is_trusted: ground.is_trusted(),
@@ -125,6 +131,11 @@ impl Extensions {
         };
         let wanted =
             Wanted { only_named: arguments.no_extensions, named: arguments.extension.clone(), listed: listed(ground) };
+        let missing = named(&places, &wanted).notices;
+        if !missing.is_empty() {
+            let problems = missing.iter().map(ToString::to_string).collect();
+            return Err(SessionFailure::Unloaded { problems }.into());
+        }
         let Discovered { notices, .. } = discovery::discover(&places, &wanted);
         let around = surroundings(&ground.directory, policy, flags(arguments), environment);
         let mut notices: Vec<String> = notices.iter().map(ToString::to_string).collect();
@@ -142,8 +153,9 @@ impl Extensions {
             logs: logs(environment),
             scratch: environment.scratch.clone(),
             traced: arguments.trace_protocol.clone(),
+            flags: flags(arguments),
         };
-        (extensions, notices)
+        Ok((extensions, notices))
     }
 
     /// None, under these rules: for extensions that are tried one by one, whose ledgers do not stand among those of sessions.
@@ -161,6 +173,7 @@ impl Extensions {
             logs: logs(environment).map(|logs| logs.join(TRIALS)),
             scratch: environment.scratch.clone(),
             traced: None,
+            flags: BTreeMap::new(),
         }
     }
 
@@ -182,8 +195,10 @@ impl Extensions {
     pub(crate) async fn start(&self, post: &Post, session: &str, bench: Bench) -> Hosted {
         let sources = self.sources();
         if sources.is_empty() && self.servers.is_empty() {
-            return Hosted { guests: Arc::new(Guests::none()), dispatcher: None, notes: Vec::new() };
+            let unmet = self.unknown_flag(&Guests::none());
+            return Hosted { guests: Arc::new(Guests::none()), dispatcher: None, notes: Vec::new(), unmet };
         }
+        let own: BTreeSet<String> = bench.tools.names().map(str::to_owned).collect();
         let mut notes = Vec::new();
         let trace = match self.trace(&bench.redactor) {
             Ok(trace) => trace,
@@ -197,22 +212,25 @@ impl Extensions {
         let dispatcher = match dispatcher {
             Ok(dispatcher) => dispatcher,
             Err(problem) => {
-                notes.push(format!("no extension is loaded: {problem}"));
-                return Hosted { guests: Arc::new(Guests::none()), dispatcher: None, notes };
+                let problem = format!("no extension is loaded: {problem}");
+                let unmet = self.unloaded(std::slice::from_ref(&problem), &sources);
+                notes.push(problem);
+                return Hosted { guests: Arc::new(Guests::none()), dispatcher: None, notes, unmet };
             }
         };
         let mut prepared = Vec::new();
-        let mut names = BTreeSet::new();
+        let mut lost = Lost::of(named(&self.places, &self.wanted).sources);
+        let mut names = BTreeMap::new();
         let looked_at = self.launcher.iter().flat_map(|launcher| {
             sources.iter().map(move |source| async move { (source, launcher.prepare(source.clone()).await) })
         });
         for (source, looked_at) in join_all(looked_at).await {
             match looked_at {
-                Ok(mut looked_at) => {
-                    tell_apart(&mut looked_at.identity, source, &mut names);
-                    prepared.push((From::Source(source), looked_at));
-                }
-                Err(fault) => notes.push(not_loaded(From::Source(source), &fault)),
+                Ok(looked_at) => match namesake(&looked_at.identity, source, &mut names) {
+                    None => prepared.push((From::Source(source), looked_at)),
+                    Some(clash) => lost.add(From::Source(source), clash),
+                },
+                Err(fault) => lost.add(From::Source(source), not_loaded(From::Source(source), &fault)),
             }
         }
         let servers = self.servers.iter().map(|server| (From::Server(server), mcp::prepare(server, &self.base)));
@@ -228,10 +246,40 @@ impl Extensions {
         let guests = guests.recorded(dispatcher.ledger().clone(), trace);
         let started = started.await;
         notes.extend(started.iter().filter_map(|started| late(started, self.base.limits.patience)));
-        let guests = gather(started, guests, &mut notes);
+        let guests = gather(started, guests, &mut lost);
+        notes.extend(lost.notes);
+        notes.extend(odd_tools(&guests, &own));
         notes.extend(self.servers.iter().filter_map(|server| held_back(server, self.base.pins.as_ref()?)));
         dispatcher.introduce(&guests);
-        Hosted { guests, dispatcher: Some(dispatcher), notes }
+        let unloaded = (!lost.named.is_empty()).then_some(SessionFailure::Unloaded { problems: lost.named });
+        let unmet = unloaded.or_else(|| self.unknown_flag(&guests));
+        Hosted { guests, dispatcher: Some(dispatcher), notes, unmet }
+    }
+
+    /// That none of those is loaded which somebody named, if they named any that are among `sources`.
+    fn unloaded(&self, problems: &[String], sources: &[Source]) -> Option<SessionFailure> {
+        let named = named(&self.places, &self.wanted).sources;
+        let is_lost = sources.iter().any(|source| named.contains(source));
+        is_lost.then(|| SessionFailure::Unloaded { problems: problems.to_vec() })
+    }
+
+    /// That somebody gave a value to a flag that no extension has, or one that it does not take.
+    fn unknown_flag(&self, guests: &Guests) -> Option<SessionFailure> {
+        let registrations = guests.registrations();
+        let known: Vec<&Flag> = registrations.iter().flat_map(|registration| &registration.flags).collect();
+        self.flags.iter().find_map(|(name, value)| {
+            let Some(flag) = known.iter().find(|flag| flag.name == *name) else {
+                let names = known.iter().map(|flag| flag.name.clone()).collect();
+                return Some(SessionFailure::NoSuchFlag { name: name.clone(), names });
+            };
+            let wanted = match (&flag.default, value) {
+                (FlagDefault::Boolean(_), Value::Bool(_)) | (FlagDefault::Text(_), Value::String(_)) => return None,
+                (FlagDefault::Boolean(_), value) if value == "true" || value == "false" => return None,
+                (FlagDefault::Boolean(_), _) => "true or false",
+                (FlagDefault::Text(_), _) => "a value",
+            };
+            Some(SessionFailure::FlagValue { name: name.clone(), wanted })
+        })
     }
 
     /// The file into which exchanges are written, if somebody wants one.
@@ -420,21 +468,55 @@ pub(crate) fn project_policy(directory: &Path) -> Option<config::Settings> {
     config::parse(document.bytes()).ok().map(|noted| noted.value)
 }
 
-/// No two guests of a session have the same id, and none keeps its data where another of its name does: who comes second
-/// has a folder that is named by where it was loaded from.
-fn tell_apart(identity: &mut Identity, source: &Source, names: &mut BTreeSet<String>) {
-    let id = identity.id.as_str().to_owned();
-    let mut name = id.clone();
-    let mut number = 2;
-    while !names.insert(name.clone()) {
-        name = format!("{id}-{number}");
-        number += 1;
+/// What somebody named on the command line, and nothing else.
+fn named(places: &Places, wanted: &Wanted) -> Discovered {
+    discovery::discover(places, &Wanted { only_named: true, named: wanted.named.clone(), listed: Vec::new() })
+}
+
+/// Why an extension is not loaded: another has its name, which decisions, ledger and data know it by.
+fn namesake<'s>(identity: &Identity, source: &'s Source, names: &mut BTreeMap<String, &'s Source>) -> Option<String> {
+    let first = *names.entry(identity.id.as_str().to_owned()).or_insert(source);
+    (first != source).then(|| {
+        let (id, path, first) = (&identity.id, source.path.display(), first.path.display());
+        format!("the extension {path} is not loaded: {first} is called {id} too, and comes first; rename one of them")
+    })
+}
+
+/// Tools that are not offered because of their name, and tools of ours that others take the place of.
+fn odd_tools(guests: &Guests, own: &BTreeSet<String>) -> Vec<String> {
+    let refused = guests.misnamed_tools().into_iter().map(|(guest, name)| {
+        format!(
+            "the tool {name:?} of extension {guest} is not offered: providers take letters, digits, _ and -, at most {} of them",
+            pi_exthost::guest::LONGEST_TOOL_NAME
+        )
+    });
+    let replaced = guests.tools().into_iter().filter(|tool| own.contains(&tool.offer.definition.name));
+    let replaced = replaced.map(|tool| {
+        format!("the tool {} is that of extension {}, in the place of ours", tool.offer.definition.name, tool.guest)
+    });
+    refused.chain(replaced).collect()
+}
+
+/// Extensions that are not there, and why.
+struct Lost {
+    /// Those that somebody wants above all.
+    wanted: Vec<Source>,
+    named: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Lost {
+    fn of(wanted: Vec<Source>) -> Self {
+        Self { wanted, named: Vec::new(), notes: Vec::new() }
     }
-    if name != id {
-        let place = Digest::of(source.path.as_os_str().as_encoded_bytes()).to_string();
-        let own = identity.data.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        identity.data.set_file_name(format!("{own}-{}", place.chars().take(16).collect::<String>()));
-        identity.id = GuestId::from(name);
+
+    fn add(&mut self, from: From<'_>, why: String) {
+        let is_named = match from {
+            From::Source(source) => self.wanted.contains(source),
+            From::Server(_) => false,
+        };
+        // Whoever is told with a failure need not be told twice.
+        if is_named { self.named.push(why) } else { self.notes.push(why) }
     }
 }
 
@@ -451,15 +533,15 @@ async fn launch(prepared: Prepared, dispatcher: &Dispatcher) -> Result<Arc<dyn G
 }
 
 /// Attaches those that run; what is asked of them is recorded.
-fn gather(started: Vec<Started<'_>>, mut guests: Guests, notes: &mut Vec<String>) -> Arc<Guests> {
+fn gather(started: Vec<Started<'_>>, mut guests: Guests, lost: &mut Lost) -> Arc<Guests> {
     for Started { from, launched, took: _ } in started {
         match launched {
             Ok(guest) => {
                 if let Err(duplicate) = guests.attach(guest) {
-                    notes.push(duplicate.to_string());
+                    lost.add(from, duplicate.to_string());
                 }
             }
-            Err(fault) => notes.push(not_loaded(from, &fault)),
+            Err(fault) => lost.add(from, not_loaded(from, &fault)),
         }
     }
     Arc::new(guests)
@@ -508,12 +590,18 @@ fn not_loaded(from: From<'_>, fault: &LaunchFault) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pi_exthost::launcher::{Evidence, Provenance};
+    use pi_exthost::{
+        GuestId,
+        launcher::{Evidence, Provenance},
+    };
     use pi_extproto::capability::Declared;
 
     use super::*;
 
-    fn found(path: &str) -> (Source, Identity) {
+    #[test]
+    fn second_of_a_name_is_told_with_both_places() {
+        let sources = ["/a/twin.ts", "/b/twin.ts"]
+            .map(|path| Source { path: PathBuf::from(path), provenance: Provenance::Trusted });
         let identity = Identity {
             id: GuestId::from("twin"),
             version: "1.0.0".to_owned(),
@@ -522,30 +610,13 @@ mod tests {
             origins: Vec::new(),
             declared: Declared::new(None, None),
             evidence: Evidence::CLEAN,
-            folder: PathBuf::from(path),
+            folder: PathBuf::from("/a"),
             data: PathBuf::from("/agent/extension-data/twin"),
             temporary: PathBuf::from("/tmp/twin"),
         };
-        (Source { path: PathBuf::from(path), provenance: Provenance::Trusted }, identity)
-    }
-
-    #[test]
-    fn extensions_of_one_name_have_ids_and_data_of_their_own() {
-        let told_apart = |paths: &[&str]| -> Vec<(String, PathBuf)> {
-            let mut names = BTreeSet::new();
-            let one = |path: &&str| {
-                let (source, mut identity) = found(path);
-                tell_apart(&mut identity, &source, &mut names);
-                (identity.id.as_str().to_owned(), identity.data)
-            };
-            paths.iter().map(one).collect()
-        };
-        let [first, second, third] = told_apart(&["/a/twin.ts", "/b/twin.ts", "/c/twin.ts"]).try_into().expect("three");
-        assert_eq!((first.0.as_str(), second.0.as_str(), third.0.as_str()), ("twin", "twin-2", "twin-3"));
-        assert_eq!(first.1, Path::new("/agent/extension-data/twin"));
-        assert!(second.1.starts_with("/agent/extension-data") && second.1 != third.1 && second.1 != first.1);
-        // Where it was loaded from names the folder, not how many came before it.
-        let [_, again] = told_apart(&["/a/twin.ts", "/c/twin.ts"]).try_into().expect("two");
-        assert_eq!(again.1, third.1);
+        let mut names = BTreeMap::new();
+        let told = sources.each_ref().map(|source| namesake(&identity, source, &mut names));
+        let clash = "the extension /b/twin.ts is not loaded: /a/twin.ts is called twin too, and comes first; rename one of them";
+        assert_eq!(told, [None, Some(clash.to_owned())]);
     }
 }

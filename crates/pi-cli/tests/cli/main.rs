@@ -6,6 +6,7 @@ mod asked;
 mod attached;
 mod basics;
 mod config;
+mod consent;
 mod documents;
 mod envelope;
 mod ext;

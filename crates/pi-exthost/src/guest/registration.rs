@@ -89,6 +89,15 @@ impl Registration {
     }
 }
 
+/// So long the name of a tool may be where the bound of providers is lowest.
+pub const LONGEST_TOOL_NAME: usize = 64;
+
+/// Whether every provider takes it as the name of a tool. One that does not would cost every request to it.
+pub fn is_tool_name(name: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    !name.is_empty() && name.len() <= LONGEST_TOOL_NAME && name.chars().all(is_letter)
+}
+
 /// A tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOffer {

@@ -10,7 +10,7 @@ use super::{Attached, Guests};
 use crate::{
     guest::{
         CommandCall, CommandOffer, GuestFault, GuestId, ProviderOffer, Registration, Rendering, StreamCall, Suggestion,
-        ToolAnswer, ToolInvocation, ToolOffer,
+        ToolAnswer, ToolInvocation, ToolOffer, is_tool_name,
     },
     incident::{During, Trouble},
     port::ControlPass,
@@ -62,12 +62,12 @@ pub enum Kind {
 }
 
 impl Guests {
-    /// Every tool; of several with one name, that of the guest that was attached first.
+    /// Every tool whose name providers take; of several with one name, that of the guest that was attached first.
     pub fn tools(&self) -> Vec<GuestTool> {
         let mut tools: Vec<GuestTool> = Vec::new();
         for attached in self.attached() {
             let registration = attached.guest.registration();
-            for offer in &registration.tools {
+            for offer in registration.tools.iter().filter(|offer| is_tool_name(&offer.definition.name)) {
                 if tools.iter().all(|tool| tool.offer.definition.name != offer.definition.name) {
                     let (attached, guest) = (attached.clone(), registration.id.clone());
                     tools.push(GuestTool { attached, guest, offer: offer.clone() });
@@ -75,6 +75,16 @@ impl Guests {
             }
         }
         tools
+    }
+
+    /// Tools that are not offered, because providers would refuse every request that names them.
+    pub fn misnamed_tools(&self) -> Vec<(GuestId, String)> {
+        let registrations = self.registrations();
+        let tools = registrations.iter().flat_map(|registration| {
+            let names = registration.tools.iter().map(|offer| &offer.definition.name);
+            names.filter(|name| !is_tool_name(name)).map(|name| (registration.id.clone(), name.clone()))
+        });
+        tools.collect()
     }
 
     pub fn tool(&self, name: &str) -> Option<GuestTool> {

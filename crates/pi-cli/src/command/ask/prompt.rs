@@ -11,6 +11,7 @@ use pi_envelope::{
     meta::Origin,
     prompt::{Provenance, Said, Span, SpanSource, SystemPart, SystemText, Tool},
 };
+use pi_exthost::guest::{LONGEST_TOOL_NAME, is_tool_name};
 use pi_provider::{Options, call::CacheRetention};
 use pi_redact::Redactor;
 use pi_session::{attached::text_file, scrub};
@@ -28,9 +29,6 @@ use crate::{
     input::{self, Document},
     refusal::{self, Cause, Refusal},
 };
-
-/// So long the name of a tool may be where the bound is lowest.
-const LONGEST_NAME: usize = 64;
 
 /// What is said, and how many secrets were hidden in what came from files and pipes.
 pub(super) struct Asked {
@@ -193,17 +191,11 @@ fn tool(path: &Path) -> Result<Tool, Failure> {
             problems: vec![pi_transcript::json::Problem { path: String::new(), message }],
         })
     })?;
-    if !is_name(&definition.name) {
-        return Err(ModelFailure::ToolName { file, name: definition.name, most: LONGEST_NAME }.into());
+    if !is_tool_name(&definition.name) {
+        return Err(ModelFailure::ToolName { file, name: definition.name, most: LONGEST_TOOL_NAME }.into());
     }
     let provenance = Provenance::usual(Origin::File { path: path.display().to_string() });
     Ok(Tool { definition, provenance })
-}
-
-/// Whether every provider takes it as the name of a tool.
-fn is_name(name: &str) -> bool {
-    let is_letter = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
-    !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_letter)
 }
 
 /// A schema against which the answer can be checked.

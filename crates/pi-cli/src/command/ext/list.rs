@@ -75,7 +75,7 @@ fn slow(logs: Option<PathBuf>) -> BTreeMap<String, u64> {
 async fn list(arguments: &ExtListArguments, environment: &Environment) -> Result<(Vec<Value>, Vec<String>), Failure> {
     let ground = Ground::survey(environment)?;
     let policy = workshop::policy(environment)?;
-    let (extensions, notices) = Extensions::find(&arguments.extensions, &ground, &policy, environment);
+    let (extensions, notices) = Extensions::find(&arguments.extensions, &ground, &policy, environment)?;
     let slow = slow(extensions.logs());
     let trial = Trial::open(None, environment).await?;
     let mut rows = Vec::new();

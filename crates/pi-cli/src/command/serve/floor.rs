@@ -184,9 +184,9 @@ impl Floor<'_> {
             let workshop = self.shelf.workshop(&ground.directory, written, &mut answering, providers, make)?;
             seat.note(&answering);
             let entrance = Entrance { mode: Mode::Server, beginning, owner: Owner::Nobody };
-            let Started { session, notes, unoffered } = workshop.start(seat, &answering, entrance, Some(shell)).await;
+            let Started { session, notes, unmet } = workshop.start(seat, &answering, entrance, Some(shell)).await;
             notes.iter().for_each(|note| console.note(note));
-            if let Some(failure) = unoffered {
+            if let Some(failure) = unmet {
                 session.close().await.map_err(SessionFailure::Gone)?;
                 return Err(failure.into());
             }

@@ -115,7 +115,7 @@ impl Chair<'_> {
         console: &mut Console,
     ) -> Result<Left, Failure> {
         let mut device = Device::open(env::lookup("TERM").as_deref()).map_err(SessionFailure::Terminal)?;
-        let mut open = self.open(seat, &answering, Beginning::Startup, console).await;
+        let mut open = self.open_first(seat, &answering, console).await?;
         let exit = loop {
             let shown = Shown { opening: std::mem::take(&mut opening), notices: console.take_notes() };
             let outcome = self.show(&mut open, shown, &answering, &mut device).await?;
@@ -246,18 +246,38 @@ impl Chair<'_> {
         Ok(())
     }
 
-    async fn open(&self, mut seat: Seat, answering: &Answering, beginning: Beginning, console: &mut Console) -> Open {
+    /// Opens the first session. What somebody asked for on the command line must be there then.
+    async fn open_first(&self, seat: Seat, answering: &Answering, console: &mut Console) -> Result<Open, Failure> {
+        let (open, unmet) = self.enter(seat, answering, Beginning::Startup, console).await;
+        let Some(failure) = unmet else { return Ok(open) };
+        close(&open.session, Departure::Quit, console).await?;
+        Err(failure.into())
+    }
+
+    /// Opens a session. Whoever is in the middle of something is told what is missing, and goes on.
+    async fn open(&self, seat: Seat, answering: &Answering, beginning: Beginning, console: &mut Console) -> Open {
+        let (open, unmet) = self.enter(seat, answering, beginning, console).await;
+        if let Some(failure) = unmet {
+            console.note(&Failure::from(failure).told());
+        }
+        open
+    }
+
+    async fn enter(
+        &self,
+        mut seat: Seat,
+        answering: &Answering,
+        beginning: Beginning,
+        console: &mut Console,
+    ) -> (Open, Option<SessionFailure>) {
         seat.note(answering);
         let (path, is_unwritable) = (seat.path(), seat.is_unwritable());
         let (owner, wishes) = pi_session::owner();
         let entrance = Entrance { mode: Mode::Terminal, beginning, owner };
-        let Started { session, notes, unoffered } = self.workshop.start(seat, answering, entrance, None).await;
+        let Started { session, notes, unmet } = self.workshop.start(seat, answering, entrance, None).await;
         notes.iter().for_each(|note| console.note(note));
-        let is_odd = !notes.is_empty() || unoffered.is_some();
-        if let Some(failure) = unoffered {
-            console.note(&Failure::from(failure).told());
-        }
-        Open { session, path, is_unwritable, is_odd, wishes }
+        let is_odd = !notes.is_empty() || unmet.is_some();
+        (Open { session, path, is_unwritable, is_odd, wishes }, unmet)
     }
 
     /// A new session, which says that it came from `parent`.
