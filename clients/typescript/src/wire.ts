@@ -394,6 +394,15 @@ export type NavigateTreeCommand = VersionedHead & {
   };
 };
 
+/** Puts a label on an entry of the tree, or takes it away. The conversation stays where it is. */
+export type SetLabelCommand = VersionedHead & {
+  type: "set_label";
+  sessionId: string;
+  entryId: string;
+  /** Without it, or if it is empty, the entry has none. */
+  label?: string;
+};
+
 /** The calls of models that this session made, newest first. */
 export type ListRequestsCommand = VersionedHead & {
   type: "list_requests";
@@ -527,6 +536,7 @@ export type Command =
   | ExtensionUiResponseCommand
   | GetTreeCommand
   | NavigateTreeCommand
+  | SetLabelCommand
   | ListRequestsCommand
   | GetEnvelopeCommand
   | GetQueueCommand
@@ -591,6 +601,7 @@ export interface CommandData {
   extension_ui_response: undefined;
   get_tree: EntryTree;
   navigate_tree: Navigated;
+  set_label: undefined;
   list_requests: ModelRequestList;
   get_envelope: KeptEnvelope;
   get_queue: Queue;
@@ -700,6 +711,7 @@ export const COMMANDS = {
   extension_ui_response: { target: "session", effect: "acts", class: "neededByRun", order: "control", span: "short", timeout: "short", role: "driver", feature: null },
   get_tree: { target: "session", effect: "read", class: "control", order: "control", span: "short", timeout: "short", role: "viewer", feature: "tree" },
   navigate_tree: { target: "session", effect: "mutates", class: "work", order: "work", span: "short", timeout: "standard", role: "driver", feature: "tree" },
+  set_label: { target: "session", effect: "mutates", class: "control", order: "control", span: "short", timeout: "short", role: "driver", feature: "labels" },
   list_requests: { target: "session", effect: "read", class: "control", order: "control", span: "short", timeout: "short", role: "viewer", feature: "envelopes" },
   get_envelope: { target: "session", effect: "read", class: "control", order: "control", span: "short", timeout: "short", role: "viewer", feature: "envelopes" },
   get_queue: { target: "session", effect: "read", class: "control", order: "control", span: "short", timeout: "short", role: "viewer", feature: "queue" },
@@ -712,7 +724,7 @@ export const COMMANDS = {
 } as const;
 
 /** Every addition to the document that a server may announce. */
-export const FEATURES = ["error_codes", "client_id", "lifecycle", "subscribe", "startup_recovery", "command_history", "tree", "message_paging", "session_search", "session_cost", "envelopes", "queue", "active_tools", "context_sources", "files", "delete_stored_session", "ui_resolved", "ui_render", "extensions"] as const;
+export const FEATURES = ["error_codes", "client_id", "lifecycle", "subscribe", "startup_recovery", "command_history", "tree", "labels", "message_paging", "session_search", "session_cost", "envelopes", "queue", "active_tools", "context_sources", "files", "delete_stored_session", "ui_resolved", "ui_render", "extensions"] as const;
 
 /** When a failure with this code is worth another attempt, and under which identity. */
 export const RETRY: Record<ErrorCode, "never" | "sameId" | "newId"> = {
@@ -1314,7 +1326,7 @@ refusedAnswerCount?: number, };
 /**
  * A named addition to the document's protocol; `server_ready` lists those that the server has.
  */
-export type Feature = "error_codes" | "client_id" | "lifecycle" | "subscribe" | "startup_recovery" | "command_history" | "tree" | "message_paging" | "session_search" | "session_cost" | "envelopes" | "queue" | "active_tools" | "context_sources" | "files" | "delete_stored_session" | "ui_resolved" | "ui_render" | "extensions";
+export type Feature = "error_codes" | "client_id" | "lifecycle" | "subscribe" | "startup_recovery" | "command_history" | "tree" | "labels" | "message_paging" | "session_search" | "session_cost" | "envelopes" | "queue" | "active_tools" | "context_sources" | "files" | "delete_stored_session" | "ui_resolved" | "ui_render" | "extensions";
 
 /**
  * What the answer to a question of an interview looks like.
@@ -1693,7 +1705,7 @@ export type ModelRequest = { requestId: ModelRequestId,
  */
 time: number, provider: ProviderId, model: ModelId, purpose: Purpose, 
 /**
- * Where the conversation stood.
+ * The message that was said last before it.
  */
 entryId?: EntryId, 
 /**

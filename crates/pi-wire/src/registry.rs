@@ -83,6 +83,7 @@ registry! {
         ExtensionUiResponse = "extension_ui_response":                              Acts     NeededByRun Driver, document "18.2";
         GetTree = "get_tree" -> EntryTree:                                          Read     Control     Viewer, addition Tree;
         NavigateTree = "navigate_tree" -> Navigated:                                Mutates  Work        Driver, addition Tree;
+        SetLabel = "set_label":                                                     Mutates  Control     Driver, addition Labels;
         ListRequests = "list_requests" -> ModelRequestList:                         Read     Control     Viewer, addition Envelopes;
         GetEnvelope = "get_envelope" -> Box<KeptEnvelope>:                          Read     Control     Viewer, addition Envelopes;
         GetQueue = "get_queue" -> Queue:                                            Read     Control     Viewer, addition Queue;

@@ -98,6 +98,60 @@ fn what_a_client_set_is_set_after_a_crash() {
     }
 }
 
+/// What was said where there is a label, and the label.
+async fn labels(client: &mut Client) -> Vec<(String, String)> {
+    let tree = ask(client, "get_tree", json!({})).await;
+    let nodes = tree["nodes"].as_array().expect("a list").iter();
+    let text = |node: &Value, member: &str| node[member].as_str().map(str::to_owned);
+    nodes.filter_map(|node| Some((text(node, "text")?, text(node, "label")?))).collect()
+}
+
+#[test]
+fn label_is_put_on_any_entry_and_is_there_after_a_crash() {
+    let mut serving = Serving::start(answers());
+    let pair = |text: &str, label: &str| (text.to_owned(), label.to_owned());
+    let first = serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        ask(&mut client, "prompt", json!({"message": "Hello"})).await;
+        ask(&mut client, "prompt", json!({"message": "More"})).await;
+        let said = ask(&mut client, "get_fork_messages", json!({})).await;
+        let entry = |index: usize| said["messages"][index]["entryId"].clone();
+        ask(&mut client, "set_label", json!({"entryId": entry(0), "label": "start"})).await;
+        ask(&mut client, "set_label", json!({"entryId": entry(1), "label": "wrong"})).await;
+        ask(&mut client, "set_label", json!({"entryId": entry(1)})).await;
+        let unknown = json!({"type": "set_label", "id": "u", "sessionId": "s", "entryId": "nowhere", "label": "x"});
+        let refused = client.ask(&unknown).await;
+        assert!(fits(&refused, &json!({"success": false, "code": "not_found", "field": "entryId"})), "{refused}");
+        entry(0)
+    });
+    serving.restart(Signal::SIGKILL);
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        assert_eq!(labels(&mut client).await, [pair("Hello", "start")]);
+        let messages = ask(&mut client, "get_messages", json!({})).await;
+        assert_eq!(messages["messages"].as_array().map(Vec::len), Some(4), "the conversation stays where it is");
+        ask(&mut client, "set_label", json!({"entryId": first, "label": ""})).await;
+        assert_eq!(labels(&mut client).await, []);
+    });
+}
+
+#[test]
+fn label_is_put_while_the_agent_works() {
+    let serving = Serving::start(Script::new().then(Answer::new().text("Thinking").hold().reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+        let said = ask(&mut client, "get_fork_messages", json!({})).await;
+        ask(&mut client, "set_label", json!({"entryId": said["messages"][0]["entryId"], "label": "start"})).await;
+        assert_eq!(labels(&mut client).await, [("Hello".to_owned(), "start".to_owned())]);
+        serving.room.server.release(1);
+        assert!(fits(&client.answer("p").await, &json!({"success": true})));
+        let messages = ask(&mut client, "get_messages", json!({})).await;
+        assert_eq!(messages["messages"].as_array().map(Vec::len), Some(2), "{messages}");
+    });
+}
+
 #[test]
 fn new_conversation_goes_on_with_the_tools_and_the_thinking_that_were_chosen() {
     let serving = Serving::prepared(answers(), &[], with_skill);

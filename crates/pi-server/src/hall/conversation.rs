@@ -10,7 +10,7 @@ use crate::{
 use pi_engine::Change;
 use pi_session::{
     CommandInfo, CommandSource, Journey, KeyFault, NavigateError, Press, Session, SessionGone, Summarise,
-    context::Spoken, models::Choice, queue::When,
+    context::Spoken, models::Choice, queue::When, tree::NoEntry,
 };
 use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, ThinkingLevel};
 use pi_wire::{
@@ -150,6 +150,10 @@ impl Hall {
                 told(Data::GetLastAssistantText(LastAssistantText { text }))
             }
             SessionCommand::NavigateTree(wanted) => navigate(session, wanted).await,
+            SessionCommand::SetLabel(wanted) => match session.label(wanted.entry_id, wanted.label).await? {
+                Ok(()) => done(),
+                Err(NoEntry { id }) => Err(Error::NotFound(Missing::Entry { id, member: Some("entryId") }).into()),
+            },
             SessionCommand::ExtensionUiResponse(answered) => {
                 let (id, answer) = (answered.request_id, answered.response.known);
                 match session.answer(id, answer).await? {
@@ -199,6 +203,7 @@ fn is_written_down(command: &SessionCommand) -> bool {
             | SessionCommand::SetThinkingLevel(_)
             | SessionCommand::CycleThinkingLevel(_)
             | SessionCommand::SetSessionName(_)
+            | SessionCommand::SetLabel(_)
             | SessionCommand::SetActiveTools(_)
             | SessionCommand::SetContextSource(_)
     )

@@ -171,6 +171,13 @@ payload! {
         label: Option<String> = optional "label" LABEL,
     }
 
+    /// Puts a label on an entry of the tree, or takes it away. The conversation stays where it is.
+    SetLabel {
+        entry_id: EntryId = required "entryId" ENTRY_ID,
+        /// Without it, or if it is empty, the entry has none.
+        label: Option<String> = optional "label" LABEL,
+    }
+
     /// What the model said last.
     GetLastAssistantText {}
 

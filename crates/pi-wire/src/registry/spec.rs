@@ -151,6 +151,8 @@ pub enum Feature {
     CommandHistory,
     /// `get_tree`, `navigate_tree`.
     Tree,
+    /// `set_label`.
+    Labels,
     /// `limit`, `before`, `after` in `get_messages`.
     MessagePaging,
     /// `search`, `limit`, `cursor` in the session lists.
@@ -178,7 +180,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::ErrorCodes,
         Self::ClientId,
         Self::Lifecycle,
@@ -186,6 +188,7 @@ impl Feature {
         Self::StartupRecovery,
         Self::CommandHistory,
         Self::Tree,
+        Self::Labels,
         Self::MessagePaging,
         Self::SessionSearch,
         Self::SessionCost,

@@ -30,7 +30,7 @@ pub struct ModelRequest {
     pub provider: ProviderId,
     pub model: ModelId,
     pub purpose: Purpose,
-    /// Where the conversation stood.
+    /// The message that was said last before it.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub entry_id: Option<EntryId>,
     /// Tokens of everything that was sent, as counted before the call.

@@ -16,7 +16,7 @@ use crate::documented::PAGE;
 type Names = BTreeSet<String>;
 
 /// Commands that we have and the document has not.
-const ADDED_COMMANDS: [&str; 21] = [
+const ADDED_COMMANDS: [&str; 22] = [
     "delete_stored_session",
     "disable_extension",
     "edit_queue",
@@ -35,6 +35,7 @@ const ADDED_COMMANDS: [&str; 21] = [
     "reload_extensions",
     "set_active_tools",
     "set_context_source",
+    "set_label",
     "set_lifecycle",
     "subscribe",
     "unsubscribe",

@@ -291,6 +291,11 @@ fn the_other_fields_are_checked() {
         ("set_session_name", json!({ "name": "a\nb" }), "name: Must not contain control characters"),
         ("set_session_name", json!({ "name": "a\u{7f}" }), "name: Must not contain control characters"),
         ("set_session_name", json!({ "name": "" }), "name: Required string"),
+        (
+            "set_label",
+            json!({ "label": "a\nb" }),
+            "entryId: Required string; label: Must not contain control characters",
+        ),
         ("set_auto_retry", json!({ "enabled": 1 }), "enabled: Required boolean"),
         ("cycle_model", json!({ "direction": "up" }), "direction: Must be one of forward, backward"),
         (
