@@ -44,7 +44,7 @@ pub(crate) struct Archive {
 pub(crate) struct Shown {
     pub(crate) prompt: Arc<Prompt>,
     pub(crate) request: meta::Request,
-    /// Where the conversation stands.
+    /// The message that was said last.
     pub(crate) entry: Option<EntryId>,
 }
 

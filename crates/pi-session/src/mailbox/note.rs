@@ -79,11 +79,13 @@ impl Mailbox {
     }
 
     fn plan(&self) -> Plan {
+        let entries = self.tree.entries();
+        let spoken = context::build(&entries).messages;
         Plan {
             terms: self.terms(),
             tools: Arc::clone(&self.tools.set),
-            messages: prompt::messages(&self.tree),
-            leaf: self.tree.leaf().map(|leaf| self.tree.id(leaf)),
+            messages: prompt::messages(&entries, &spoken),
+            after: spoken.last().map(|(id, _)| id.clone()),
         }
     }
 

@@ -6,16 +6,15 @@ use pi_envelope::{Origin, Provenance, Said, Span};
 use pi_transcript::{EntryId, Message};
 
 use crate::{
-    context, draft,
-    tree::{Kept, Tree},
+    context::{self, Spoken},
+    draft,
+    tree::Kept,
 };
 
 /// What the model is shown of the conversation as it stands.
-pub(super) fn messages(tree: &Tree) -> Vec<Said> {
-    let entries = tree.entries();
-    let spans = spans(&entries);
-    let sent = context::sendable(&context::build(&entries).messages);
-    sent.into_iter().map(|(id, message)| said(id, message, &spans)).collect()
+pub(super) fn messages(entries: &[Arc<Kept>], spoken: &[Spoken]) -> Vec<Said> {
+    let spans = spans(entries);
+    context::sendable(spoken).into_iter().map(|(id, message)| said(id, message, &spans)).collect()
 }
 
 fn said(id: EntryId, message: Arc<Message>, spans: &HashMap<EntryId, Vec<Span>>) -> Said {

@@ -258,7 +258,7 @@ impl Run {
             time: self.now().unix_millis(),
             purpose: meta::Purpose::Turn,
         };
-        self.parts.archive.show(Shown { prompt: Arc::clone(prompt), request, entry: plan.leaf.clone() }).await;
+        self.parts.archive.show(Shown { prompt: Arc::clone(prompt), request, entry: plan.after.clone() }).await;
     }
 
     /// Hands over what the provider counted.

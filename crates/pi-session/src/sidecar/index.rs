@@ -33,7 +33,7 @@ pub struct Index {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
     pub request: String,
-    /// Where the conversation stood.
+    /// The message that was said last before it.
     pub entry: EntryId,
     /// Milliseconds since 1970.
     pub time: u64,

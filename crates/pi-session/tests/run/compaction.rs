@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use pi_session::{CompactError, cut::Settings};
 use pi_testkit::model::{Answer, refusal};
+use pi_transcript::Message;
 
 use crate::stage::Stage;
 
@@ -179,4 +180,23 @@ async fn every_request_has_its_envelope() {
     let first = stage.session.envelope(requests[0].request.as_str().into()).await.unwrap().unwrap();
     assert_eq!((first.messages.len(), last.messages.len()), (2, 4));
     assert!(pi_envelope::is_valid(&serde_json::to_vec(&*last).unwrap()));
+}
+
+/// A client finds the request that led to an answer by the message before it.
+#[tokio::test]
+async fn request_names_the_message_before_its_answer_also_behind_a_compaction() {
+    let answers = [
+        Answer::new().text("One.").reply(),
+        refusal(400, "context_length_exceeded", "maximum context length"),
+        Answer::new().text("Short.").reply(),
+        Answer::new().text("Two.").reply(),
+    ];
+    let mut stage = stage(answers).await;
+    stage.play("first").await;
+    stage.play("second").await;
+    let spoken = stage.session.messages().await.unwrap();
+    let [.., (before, _), (_, answer)] = &spoken[..] else { panic!("little was said: {spoken:?}") };
+    assert!(matches!(&**answer, Message::Assistant(_)), "{answer:?}");
+    let requests = stage.session.requests().await.unwrap();
+    assert_eq!(&requests.last().unwrap().entry, before);
 }
