@@ -25,6 +25,7 @@ use crate::{
     finished::Notebook,
     herald::Brake,
     input::Composer,
+    listing::Counted,
     mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe, Worth, switched},
     models::{Choice, Models},
     offer::{ActiveTools, Offer},
@@ -232,6 +233,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         life,
         ran: Vec::new(),
         has_moved: false,
+        counted: Counted::default(),
         letters: letters.downgrade(),
     });
     mailbox.restore(&finished);

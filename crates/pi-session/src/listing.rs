@@ -180,8 +180,16 @@ fn words(message: &Message) -> String {
     }
 }
 
+/// What was counted of a session so far. Entries never change, so nothing has to be counted twice.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counted {
+    /// So many entries, from the first one on.
+    pub(crate) entries: usize,
+    pub(crate) tally: Tally,
+}
+
 /// Counts what a session holds, on every branch.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     user: u64,
     assistant: u64,

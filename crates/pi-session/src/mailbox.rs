@@ -57,6 +57,7 @@ use crate::{
     finished::{self, Finished},
     herald::Outgoing,
     input::Composer,
+    listing::Counted,
     models::Choice,
     queue::{Queues, Saying},
     resources::Switches,
@@ -118,6 +119,8 @@ pub(crate) struct Mailbox {
     pub(crate) ran: Vec<Message>,
     /// The conversation went to another place, and nothing was written there so far.
     pub(crate) has_moved: bool,
+    /// What the session holds and has cost, as far as anybody asked.
+    pub(crate) counted: Counted,
     /// For the desks of runs; weak, so that a session ends when nobody holds it.
     pub(crate) letters: mpsc::WeakSender<Letter>,
 }
@@ -207,6 +210,7 @@ impl Mailbox {
             Letter::Received(received) => self.receive(*received),
             Letter::Run(note) => self.note(*note),
             Letter::Ended(ending) => self.end_run(&ending),
+            Letter::Counted(counted) => self.keep_count(*counted),
         }
     }
 

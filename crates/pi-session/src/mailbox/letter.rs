@@ -23,7 +23,7 @@ use crate::{
     context::Spoken,
     departure::Departure,
     herald::{Reading, Subscription},
-    listing::{ContextSource, Outline, Page, ReadingError, Side, SourceError, Whole},
+    listing::{ContextSource, Counted, Outline, Page, ReadingError, Side, SourceError, Whole},
     models::Choice,
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
@@ -46,6 +46,8 @@ pub(crate) enum Letter {
     Run(Box<Note>),
     /// The run is over; nothing more comes from it.
     Ended(Box<Ending>),
+    /// So much of the session was counted.
+    Counted(Box<Counted>),
 }
 
 /// What whoever holds the session asks of it.

@@ -3,10 +3,10 @@
 use pi_transcript::{ContextUsage, SessionStats, json::Amount};
 use tokio::sync::oneshot;
 
-use super::{Mailbox, answer, tree::piece};
+use super::{Mailbox, answer, letter::Letter, tree::piece};
 use crate::{
     context, cut,
-    listing::{self, Outline, Page, ReadingError, Side, Tally, Whole},
+    listing::{self, Counted, Outline, Page, ReadingError, Side, Whole},
     run::aside,
     tree::NoEntry,
 };
@@ -29,20 +29,33 @@ impl Mailbox {
         }
     }
 
-    /// Counts everything on every branch.
+    /// Counts everything on every branch: what is new since the last time.
     pub(super) fn stats(&mut self, reply: oneshot::Sender<Result<SessionStats, ReadingError>>) {
         let session = self.parts.session.clone();
         let file = self.parts.reader.as_ref().map(|reader| reader.path().to_string_lossy().into_owned());
-        let pieces: Vec<_> = self.tree.places().filter_map(|place| piece(&self.tree, place)).collect();
-        let reader = self.parts.reader.clone();
+        let Counted { entries, mut tally } = self.counted.clone();
+        let pieces: Vec<_> = self.tree.places().skip(entries).filter_map(|place| piece(&self.tree, place)).collect();
+        let entries = self.tree.len();
+        let (reader, letters) = (self.parts.reader.clone(), self.letters.clone());
         self.asides.spawn_blocking(move || {
-            let mut tally = Tally::default();
             // One entry after the other, so that a long session is never held as a whole.
-            let counted = pieces.into_iter().try_for_each(|piece| {
+            let read = pieces.into_iter().try_for_each(|piece| {
                 aside::read_one(reader.as_deref(), piece).map(|kept| tally.add(&kept.to_entry()))
             });
-            answer(reply, counted.map(|()| tally.finish(session, file)).map_err(ReadingError::from));
+            if let (Ok(()), Some(letters)) = (&read, letters.upgrade()) {
+                // If the mailbox is full, the same is counted once more the next time.
+                let counted = Counted { entries, tally: tally.clone() };
+                let _ = letters.try_send(Letter::Counted(Box::new(counted)));
+            }
+            answer(reply, read.map(|()| tally.finish(session, file)).map_err(ReadingError::from));
         });
+    }
+
+    /// Somebody else may have counted more meanwhile.
+    pub(super) fn keep_count(&mut self, counted: Counted) {
+        if counted.entries > self.counted.entries {
+            self.counted = counted;
+        }
     }
 
     /// Reads everything that is not held.

@@ -239,7 +239,7 @@ async fn extension_cannot_write_what_only_a_person_chooses() {
 /// A session that wrote a file and then went back to its first words and said others.
 async fn branched() -> Stage {
     let call = Answer::new().call("c1", "write", &json!({ "path": "a", "content": "" })).usage(100, 10).reply();
-    let mut stage = Stage::new([call, done(), done()]).await;
+    let mut stage = Stage::new([call, done(), done(), done()]).await;
     stage.play("one").await;
     let first = stage.session.messages().await.unwrap()[0].0.clone();
     stage.session.label(first.clone(), Some("start".to_owned())).await.unwrap().unwrap();
@@ -259,6 +259,23 @@ async fn counts_cover_every_branch() {
         "tokens": { "input": 120, "output": 16, "cacheRead": 0, "cacheWrite": 0, "total": 136 }, "cost": 0,
     });
     assert_eq!(serde_json::to_value(&stats).unwrap(), expected);
+}
+
+/// A client asks after every run, however long the session is.
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the test takes away what must not be read again")]
+async fn what_was_counted_is_not_read_again() {
+    let mut stage = branched().await;
+    stage.session.stats().await.unwrap();
+    // What the first branch has cost is known by now, and only there.
+    stage.session.flush().await.unwrap();
+    let text = std::fs::read_to_string(stage.file()).unwrap();
+    std::fs::write(stage.file(), text.replace("\"message\"", "\"massage\"")).unwrap();
+    let stats = stage.session.stats().await.unwrap();
+    assert_eq!((stats.user_messages, stats.total_messages, stats.tokens.input), (2, 6, 120));
+    stage.play("three").await;
+    let stats = stage.session.stats().await.unwrap();
+    assert_eq!((stats.user_messages, stats.total_messages, stats.tokens.input), (3, 8, 130));
 }
 
 /// Entries by what they are, what they begin with and what they are called; each with the place of the one before it.
