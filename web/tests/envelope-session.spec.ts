@@ -39,6 +39,7 @@ test("a strip above the answer leads to what the model saw, and a tool that is t
   // The small strip has the notch too, and says the cause.
   await expect(strip.last()).toHaveAccessibleName(/Tools changed \(−bash\)/);
   await expect(strip.last().locator(".notch")).toHaveCount(1);
+  await expect(page.getByText("Tools changed (−bash)")).toBeVisible();
   await strip.last().click();
   await expect(page.locator(".scrubber .told")).toContainText("Request 2 of 2");
   await expect(page.locator(".broke")).toContainText("Tools changed (−bash)");
@@ -65,8 +66,12 @@ test("the view follows new requests, and stays where somebody looks back", async
   await desk.say(page, "two");
   await expect(told).toContainText("Request 2 of 2");
   await expect(other.locator('[data-kind="text"]').last()).toContainText("two");
+  // Nobody has counted it yet.
+  await expect(other.getByText("Counted by the provider")).toHaveCount(0);
   rest.open();
   await desk.settled(page);
+  await expect(told).toContainText("Request 2 of 2");
+  await expect(other.getByText("Counted by the provider")).toBeVisible();
 
   await other.keyboard.press("[");
   await expect(told).toContainText("Request 1 of 2");
@@ -79,6 +84,20 @@ test("the view follows new requests, and stays where somebody looks back", async
   await desk.say(page, "four");
   await expect(told).toContainText("Request 4 of 4");
   await expect(other).toHaveURL(/\/r\//);
+});
+
+test("an answer has its strip before the run ends", async ({ page, desk }) => {
+  const rest = gate();
+  desk.model.says({ text: "I look.", calls: [{ name: "ls", arguments: {} }] }, { text: ["Half", " way."], hold: rest.opened });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Look around");
+  await expect(page.getByText("Half")).toBeVisible();
+  const strip = page.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ });
+  await expect(strip).toHaveCount(1);
+  rest.open();
+  await desk.settled(page);
+  await expect(strip).toHaveCount(2);
 });
 
 test("every request of a long run is listed and has its strip", async ({ page, desk }) => {

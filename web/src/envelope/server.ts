@@ -3,24 +3,43 @@
 import type { PiClient } from "pi-client";
 import type { Library, Request } from "./model/album";
 import type { Envelope, ModelRequest } from "./model/format";
+import { oursOfEnvelope } from "./model/ours";
 import type { Switch, Switchable } from "./model/treemap";
 
-/** An envelope says what was sent once and never changes, so each is read once. The newest few are kept. */
+/** The newest few are kept. */
 const KEPT = 24;
-const kept = new Map<string, Promise<Envelope>>();
 
-export function readEnvelope(client: PiClient, sessionId: string, requestId: string): Promise<Envelope> {
+interface Kept {
+  envelope: Promise<Envelope>;
+  /** What was sent never changes. What the provider counted and the cache did is missing until the answer has ended. */
+  isCounted: boolean;
+}
+
+const kept = new Map<string, Kept>();
+
+/** Reads what the model was given; with `counts` once more if it was read before they were known. */
+export function readEnvelope(client: PiClient, sessionId: string, requestId: string, need: "prompt" | "counts"): Promise<Envelope> {
   const key = `${sessionId}\0${requestId}`;
-  const found = kept.get(key) ?? fetchEnvelope(client, sessionId, requestId);
+  const known = kept.get(key);
+  const found = known === undefined || (need === "counts" && !known.isCounted) ? read(client, sessionId, requestId, key) : known;
   kept.delete(key);
   kept.set(key, found);
-  found.catch(() => kept.delete(key));
   for (const oldest of kept.keys()) {
     if (kept.size <= KEPT) {
       break;
     }
     kept.delete(oldest);
   }
+  return found.envelope;
+}
+
+function read(client: PiClient, sessionId: string, requestId: string, key: string): Kept {
+  // As long as it is on its way nobody asks for another.
+  const found: Kept = { envelope: fetchEnvelope(client, sessionId, requestId), isCounted: true };
+  found.envelope.then(
+    (envelope) => (found.isCounted = oursOfEnvelope(envelope).usage !== undefined),
+    () => kept.get(key) === found && kept.delete(key),
+  );
   return found;
 }
 
@@ -46,7 +65,7 @@ export function toRequest(request: ModelRequest): Request {
 export function ofSession(client: PiClient, sessionId: string): Omit<Library, "requests"> {
   return {
     title: sessionId,
-    envelope: (requestId) => readEnvelope(client, sessionId, requestId),
+    envelope: (requestId) => readEnvelope(client, sessionId, requestId, "counts"),
     switchable: () => readSwitchable(client, sessionId),
     apply: (change) => apply(client, sessionId, change),
   };

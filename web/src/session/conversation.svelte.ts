@@ -258,6 +258,12 @@ export class Conversation {
     }
   }
 
+  /** A model was asked: what it was given, and where in the conversation. */
+  private async follow(): Promise<void> {
+    await this.readRequests();
+    await this.messages.nameWritten().catch(() => undefined); // The end of the run names everything.
+  }
+
   private hearServer(event: ServerEvent): void {
     if (event.type === "command_finished" && event.data.sessionId === this.id && event.data.success) {
       const type = event.data.commandType;
@@ -286,10 +292,11 @@ export class Conversation {
         }
         return this.messages.hear(event);
       case "message_start":
+        this.messages.hear(event);
         if (event.message.role === "assistant") {
-          void this.readRequests();
+          void this.follow();
         }
-        return this.messages.hear(event);
+        return;
       case "message_update":
       case "tool_execution_start":
       case "tool_execution_update":

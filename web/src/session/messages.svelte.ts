@@ -1,7 +1,7 @@
 /**
  * What was said in a session and is being said: rows that grow, read in pages from the end.
  *
- * What an event costs does not depend on how much was said before.
+ * What an event costs does not depend on how much was said before, but for the list of rows, which is copied when a message joins it.
  */
 import type { AgentEvent, AssistantMessageEvent, Message, Session } from "pi-client";
 import { type Part, partsOf, TextPart, ThinkingPart, Tool, ToolPart } from "./parts.svelte";
@@ -84,10 +84,10 @@ export class Messages {
     this.hasOlder = data.hasMore === true;
     this.live = undefined;
     const last = this.items.at(-1);
+    this.showRows();
     if (partial?.role === "assistant" && !(last !== undefined && isSame(last.message, partial))) {
       this.beginAnswer(partial);
     }
-    this.showRows();
     this.isLoaded = true;
     return true;
   }
@@ -142,6 +142,35 @@ export class Messages {
     return "settled";
   }
 
+  /**
+   * During a run: what is written by now gets its entry, so that the request that led to an answer is found before the run ends.
+   * What does not fit is left to {@link settle}.
+   */
+  async nameWritten(): Promise<void> {
+    const known = this.items.findLastIndex((item) => item.entryId !== undefined);
+    const after = this.items[known]?.entryId;
+    const reading = this.reading;
+    if (after === undefined && this.hasOlder) {
+      return;
+    }
+    const { data } = await this.session.request({ type: "get_messages", limit: PAGE, ...(after === undefined ? {} : { after }) });
+    if (reading !== this.reading || (after === undefined && data.hasMore === true)) {
+      return;
+    }
+    let previous = after;
+    for (const [index, item] of this.items.slice(known + 1).entries()) {
+      if (item.row !== undefined) {
+        item.row.previous = previous;
+      }
+      const entryId = data.entryIds?.[index];
+      if (entryId === undefined || !isSame(item.message, data.messages[index])) {
+        return;
+      }
+      name(item, entryId);
+      previous = entryId;
+    }
+  }
+
   /** Takes up an event. Text shows when the frame ends, or something else follows. */
   hear(event: Saying): void {
     if (event.type === "message_update") {
@@ -152,7 +181,6 @@ export class Messages {
       case "message_start":
         if (event.message.role === "assistant") {
           this.beginAnswer(event.message);
-          this.showRows();
         }
         return;
       case "message_end":
@@ -235,11 +263,21 @@ export class Messages {
     this.rows = rows;
   }
 
+  private append(item: Item): void {
+    // Only what was said since the last run ended has no entry yet.
+    const previous = this.items.findLast(({ entryId }) => entryId !== undefined)?.entryId;
+    this.items.push(item);
+    if (item.row !== undefined) {
+      item.row.previous = previous;
+      this.rows = [...this.rows, item.row];
+    }
+  }
+
   private beginAnswer(message: Message): void {
     const item = this.newItem(message);
     const row = item.row as Row;
     row.isLive = true;
-    this.items = [...this.items, item];
+    this.append(item);
     this.live = row;
   }
 
@@ -339,8 +377,7 @@ export class Messages {
     if (this.items.slice(-RECENT).some((item) => isSame(item.message, message))) {
       return;
     }
-    this.items = [...this.items, this.newItem(message)];
-    this.showRows();
+    this.append(this.newItem(message));
   }
 }
 
