@@ -250,6 +250,28 @@ test("model, thinking and name are chosen", async ({ page, desk }) => {
   await expect(page).toHaveTitle(/Parser work/);
 });
 
+test("an answer is copied as it was written, and what was said is called back after a reload", async ({ page, desk }) => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  desk.model.says({ text: "Use **tabs**." }, { text: "Yes." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Tabs or spaces?");
+  await desk.settled(page);
+  await desk.say(page, "Really?");
+  await desk.settled(page);
+  await page.locator("[data-role=assistant]").first().hover();
+  await page.getByRole("button", { name: "Copy the answer" }).first().click();
+  await expect(page.getByText("The answer is copied.")).toBeVisible();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("Use **tabs**.");
+  await page.reload();
+  await expect(page.getByText("Use tabs.")).toBeVisible();
+  const editor = desk.editor(page);
+  for (const [key, text] of [["ArrowUp", "Really?"], ["ArrowUp", "Tabs or spaces?"], ["ArrowDown", "Really?"], ["ArrowDown", ""]] as const) {
+    await editor.press(key);
+    await expect(editor).toHaveValue(text);
+  }
+});
+
 test("a shell command of one's own is shown", async ({ page, desk }) => {
   await desk.enter(page);
   await desk.begin(page);

@@ -30,4 +30,13 @@ test("a conversation of ten thousand messages opens, scrolls and is reached by a
   await expect(page.getByText("Question number 5", { exact: true })).toBeInViewport({ timeout: 60_000 });
   await page.keyboard.press("End");
   await expect(page.getByText(`Answer number ${COUNT}`)).toBeInViewport();
+  // The tree stands where the conversation does, and its beginning is one key away.
+  await page.goto(`${desk.server.origin}/#/s/${session5}/tree`);
+  const here = page.getByRole("treeitem", { selected: true });
+  await expect(here).toContainText(`Answer number ${COUNT}`, { timeout: 60_000 });
+  await expect(here).toBeInViewport();
+  expect(await page.getByRole("treeitem").count()).toBeLessThan(150);
+  await here.focus();
+  await page.keyboard.press("Home");
+  await expect(page.locator("[role=treeitem][aria-posinset='1']")).toBeFocused();
 });

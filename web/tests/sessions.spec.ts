@@ -40,7 +40,7 @@ test("the tree goes back, with a label, and a fork goes on in a new file", async
   await desk.settled(page);
   await page.goto(`${desk.server.origin}/#/s/${session}/tree`);
   await page.getByRole("treeitem").filter({ hasText: "second question" }).click();
-  await page.getByRole("textbox", { name: "Label (optional)" }).fill("before two");
+  await page.getByRole("textbox", { name: "Label" }).fill("before two");
   await page.getByRole("button", { name: "Go on from here" }).click();
   await expect(desk.editor(page)).toHaveValue("second question");
   await expect(page.locator("[data-role=user]")).toHaveCount(1);
@@ -55,6 +55,54 @@ test("the tree goes back, with a label, and a fork goes on in a new file", async
   await page.getByRole("button", { name: "Fork from here" }).last().click();
   await expect(desk.editor(page)).toHaveValue("another question");
   await expect(page.locator("[data-role=user]")).toHaveCount(1);
+});
+
+test("a session begins in another folder", async ({ page, desk }) => {
+  await desk.server.write("project/inner/note.txt", "Inside.\n");
+  await desk.enter(page);
+  const first = await desk.begin(page);
+  await expect(page.getByText(`${desk.server.folder}/project`, { exact: true })).toBeVisible();
+  await desk.say(page, "/new inner");
+  await expect(page).not.toHaveURL(new RegExp(first));
+  await expect(page.getByText(`${desk.server.folder}/project/inner`, { exact: true })).toBeVisible();
+  await desk.say(page, "/new nowhere");
+  await expect(page.getByRole("alert")).toBeVisible();
+});
+
+test("a label is put on any place of the tree and taken away, without going there, and everybody sees it", async ({ page, desk, second }) => {
+  desk.model.otherwise({ text: "Answered." });
+  await desk.enter(page);
+  const session = await desk.begin(page);
+  await desk.say(page, "first question");
+  await desk.settled(page);
+  await desk.say(page, "second question");
+  await desk.settled(page);
+  const tree = `${desk.server.origin}/#/s/${session}/tree`;
+  const other = await second();
+  await other.goto(tree);
+  await page.goto(tree);
+  const line = (of: typeof page) => of.getByRole("treeitem").filter({ hasText: "first question" });
+  const here = (of: typeof page) => of.getByRole("treeitem", { selected: true });
+  await expect(here(page)).toContainText("Answered.");
+  await line(page).focus();
+  await page.keyboard.press("l");
+  await page.keyboard.type("start");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  for (const one of [page, other]) {
+    await expect(line(one)).toContainText("start");
+    // The label is an entry too; nobody is shown it as a place, nor as a branch.
+    await expect(one.getByRole("treeitem")).toHaveCount(4);
+    await expect(here(one)).toContainText("Answered.");
+  }
+  await line(other).click();
+  await other.getByRole("textbox", { name: "Label" }).fill("");
+  await other.getByRole("button", { name: "Save the label" }).click();
+  for (const one of [page, other]) {
+    await expect(line(one)).not.toContainText("start");
+  }
+  await page.getByRole("link", { name: "Back to the conversation" }).click();
+  await expect(page.locator("[data-role=user]")).toHaveCount(2);
 });
 
 test("a link leads to its message", async ({ page, desk }) => {

@@ -1,5 +1,9 @@
-/** The sessions that there are: those that the server holds, and those on disk. */
-import type { ListedSession, ListedStoredSession } from "pi-client";
+/**
+ * The sessions that there are: those that the server holds, and those on disk.
+ *
+ * The server reads every file to list what is on disk, so that list is read when files come or go, and not after everything that is said.
+ */
+import type { ListedSession, ListedStoredSession, StoredSessionList } from "pi-client";
 import { link, type Trouble, trouble } from "../link/link.svelte";
 import { titleOf } from "./attached";
 
@@ -29,18 +33,32 @@ class Sessions {
   private pages = 1;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private reading = 0;
+  private stored: readonly ListedStoredSession[] = [];
+  /** Whether the list of what is on disk is old. */
+  private isStale = true;
+  /** What was said first in a file; that never changes. */
+  private readonly openings = new Map<string, string>();
 
   constructor() {
+    // Other programs write sessions too; whoever comes back to the page sees them.
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "visible") {
+        this.readSoon("all");
+      }
+    });
     link.onEvent((event) => {
       switch (event.type) {
         case "session_created":
+          return this.readSoon("open");
         case "session_deleted":
         case "server_ready":
-          return this.readSoon();
+          return this.readSoon("all");
         case "command_started":
         case "command_finished":
-          if (CHANGES.includes(event.data.commandType)) {
-            this.readSoon();
+          if (MOVES.includes(event.data.commandType)) {
+            this.readSoon("all");
+          } else if (CHANGES.includes(event.data.commandType)) {
+            this.readSoon("open");
           }
           return;
         default:
@@ -52,15 +70,17 @@ class Sessions {
   find(text: string): void {
     this.search = text;
     this.pages = 1;
-    this.readSoon();
+    this.readSoon("all");
   }
 
   async more(): Promise<void> {
     this.pages += 1;
+    this.isStale = true;
     await this.read();
   }
 
-  readSoon(): void {
+  readSoon(what: "open" | "all"): void {
+    this.isStale ||= what === "all";
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.read(), PAUSE_MS);
   }
@@ -69,49 +89,64 @@ class Sessions {
     this.reading += 1;
     const reading = this.reading;
     const search = this.search.trim() === "" ? {} : { search: this.search.trim() };
+    const isStale = this.isStale;
     try {
       const [loaded, stored] = await Promise.all([
         link.client.request({ type: "list_sessions", ...search }),
-        link.client.request({ type: "list_stored_sessions", ...search, limit: PAGE * this.pages }),
+        isStale ? link.client.request({ type: "list_stored_sessions", ...search, limit: PAGE * this.pages }) : undefined,
       ]);
       if (reading !== this.reading) {
         return;
       }
+      if (stored !== undefined) {
+        this.takeStored(stored.data);
+      }
       const held = loaded.data.sessions.map(ofLoaded);
       const files = new Set(held.map((session) => session.file));
-      const names = new Map(stored.data.sessions.map((session) => [session.sessionFile, session]));
       for (const session of held) {
-        const file = session.file === undefined ? undefined : names.get(session.file);
-        session.name ||= titleOf(file?.firstMessage ?? "");
+        session.name ||= titleOf(this.openings.get(session.file ?? "") ?? "");
       }
       held.sort((one, other) => other.updatedAt - one.updatedAt);
-      this.all = [...held, ...stored.data.sessions.filter((session) => !files.has(session.sessionFile)).map(ofStored)];
-      this.hasMore = stored.data.nextCursor !== undefined;
+      this.all = [...held, ...this.stored.filter((session) => !files.has(session.sessionFile)).map(ofStored)];
       this.problem = undefined;
       this.isLoaded = true;
+      if (!isStale && held.some((session) => session.name === "" && session.messageCount > 0 && session.file !== undefined)) {
+        this.readSoon("all"); // Something was said in it for the first time, and its file says what.
+      }
     } catch (error) {
       this.problem = trouble(error);
+    }
+  }
+
+  private takeStored({ sessions, nextCursor }: StoredSessionList): void {
+    this.isStale = false;
+    this.stored = sessions;
+    this.hasMore = nextCursor !== undefined;
+    for (const { sessionFile, firstMessage } of sessions) {
+      if (firstMessage !== undefined) {
+        this.openings.set(sessionFile, firstMessage);
+      }
     }
   }
 
   /** Makes a session and returns its id. */
   async create(cwd?: string): Promise<string> {
     const session = await link.client.createSession(cwd === undefined || cwd === "" ? {} : { cwd });
-    this.readSoon();
+    this.readSoon("open");
     return session.id;
   }
 
   /** Loads one from disk, and returns the id that it has now. */
   async resume(file: string): Promise<string> {
     const session = await link.client.loadSession(file);
-    this.readSoon();
+    this.readSoon("open");
     return session.id;
   }
 
   /** Lets the server forget it; its file stays. */
   async close(id: string): Promise<void> {
     await link.client.request({ type: "delete_session", sessionId: id });
-    this.readSoon();
+    this.readSoon("all");
   }
 
   /** Removes its file for good. */
@@ -123,11 +158,14 @@ class Sessions {
       const fileName = session.file.split(/[\\/]/).at(-1) ?? "";
       await link.client.request({ type: "delete_stored_session", sessionPath: session.file, fileName });
     }
-    this.readSoon();
+    this.readSoon("all");
   }
 }
 
-const CHANGES = ["prompt", "steer", "follow_up", "abort", "set_session_name", "fork", "new_session", "switch_session_file", "load_session", "create_session", "delete_session", "delete_stored_session", "compact", "bash"];
+/** Commands of anybody after which a session that the server holds is not what the list tells. */
+const CHANGES = ["prompt", "steer", "follow_up", "abort", "set_session_name", "load_session", "create_session", "compact", "bash"];
+/** Those after which other files are on disk, or are held. */
+const MOVES = ["fork", "new_session", "switch_session_file", "delete_session", "delete_stored_session"];
 
 function ofLoaded(session: ListedSession): Listed {
   return {

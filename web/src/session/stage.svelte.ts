@@ -24,6 +24,7 @@ export interface Notice {
 
 /** Older notices make room. */
 const MOST_NOTICES = 5;
+const MENTIONED_MS = 4000;
 
 export class Stage {
   asked = $state.raw<readonly Asked[]>([]);
@@ -44,6 +45,13 @@ export class Stage {
   notice(tone: Notice["tone"], text: string, hint = ""): void {
     this.keys += 1;
     this.notices = [...this.notices.slice(1 - MOST_NOTICES), { key: this.keys, tone, text, hint }];
+  }
+
+  /** Says something that nobody has to dismiss. */
+  mention(text: string): void {
+    this.notice("info", text);
+    const { keys } = this;
+    setTimeout(() => this.dismiss(keys), MENTIONED_MS);
   }
 
   dismiss(key: number): void {
