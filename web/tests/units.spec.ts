@@ -1,6 +1,7 @@
 /** Parts of the page that are plain functions. No browser is needed for these. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
+import { approvalOf, optionText } from "../src/chat/approval";
 import { complete, matching, triggerAt } from "../src/chat/complete";
 import { keyName } from "../src/chat/keys";
 import { tail } from "../src/chat/output";
@@ -156,6 +157,16 @@ test("completion knows what is being typed", () => {
   expect(matching(all, "/m").map(({ label }) => label)).toEqual(["/model"]);
 });
 
+test("questions of the policy are told from others", () => {
+  expect(approvalOf("The model asks for exec: rm -r a\nb: c")).toEqual({ extension: undefined, capability: "exec", target: "rm -r a\nb: c" });
+  expect(approvalOf("Extension git helper asks for read: /etc/passwd")).toEqual({ extension: "git helper", capability: "read", target: "/etc/passwd" });
+  expect(approvalOf("Which colour?")).toBeUndefined();
+  const options = ["Yes, this once", "Yes, for this session", "Yes, exec for this session", "Yes, exec for 30 days", "No", "No, not in this session", "Never"];
+  const texts = ["approval.once", "approval.session", "approval.all", "approval.lasting", "question.no", "approval.not", "approval.never"];
+  expect(options.map(optionText)).toEqual(texts);
+  expect(optionText("Blue")).toBeUndefined();
+});
+
 test("files in a message are told from its words", () => {
   const message = 'see @a.rs\n\n<file name="/p/a.rs">\nfn a() {}\n</file>';
   expect(saidOf(message)).toEqual({ text: "see @a.rs", files: [{ name: "/p/a.rs", text: "fn a() {}" }] });
@@ -195,6 +206,32 @@ test("a tree of ten thousand entries is put in order without recursion", () => {
   expect(lines).toHaveLength(10_001);
   expect(lines.find((line) => line.node.entryId === "side")).toMatchObject({ depth: 1, isOnPath: false });
   expect(lines.at(-1)).toMatchObject({ isCurrent: true, depth: 0 });
+});
+
+test("a tree stands where something is shown, and labels are no branches", () => {
+  const node = (entryId: string, parentId: string | null, entryType: string, label?: string) => ({
+    entryId,
+    parentId,
+    entryType,
+    role: entryType === "message" ? "user" : null,
+    text: entryId,
+    timestamp: null,
+    ...(label === undefined ? {} : { label }),
+  });
+  const nodes = [
+    node("model", null, "model_change"),
+    node("one", "model", "message", "start"),
+    node("two", "one", "message"),
+    node("label", "two", "label"),
+    node("side label", "one", "label"),
+    node("other", "one", "message"),
+  ];
+  const lines = linesOf({ currentLeafId: "label", nodes });
+  expect(lines.map(({ node: { entryId }, depth, isOnPath, isCurrent, branches }) => ({ entryId, depth, isOnPath, isCurrent, branches }))).toEqual([
+    { entryId: "one", depth: 0, isOnPath: true, isCurrent: false, branches: 2 },
+    { entryId: "other", depth: 1, isOnPath: false, isCurrent: false, branches: 0 },
+    { entryId: "two", depth: 0, isOnPath: true, isCurrent: true, branches: 0 },
+  ]);
 });
 
 test("both languages say the same things", () => {

@@ -1,0 +1,32 @@
+/**
+ * Questions of the policy, so that they can be shown in the reader's words. The server asks every client the same English question and takes
+ * one of its options for an answer; only what is shown is another text.
+ */
+import type { TextKey } from "../texts";
+
+export interface Approval {
+  /** The extension that asks; the model if there is none. */
+  extension: string | undefined;
+  capability: string;
+  target: string;
+}
+
+export function approvalOf(title: string): Approval | undefined {
+  const found = /^(?:The model|Extension (.+?)) asks for (\w+): ([\s\S]*)$/.exec(title);
+  return found === null ? undefined : { extension: found[1], capability: found[2] as string, target: found[3] as string };
+}
+
+const OPTIONS: readonly { option: RegExp; text: TextKey }[] = [
+  { option: /^Yes, this once$/, text: "approval.once" },
+  { option: /^Yes, for this session$/, text: "approval.session" },
+  { option: /^Yes, \w+ for this session$/, text: "approval.all" },
+  { option: /^Yes, \w+ for 30 days$/, text: "approval.lasting" },
+  { option: /^No$/, text: "question.no" },
+  { option: /^No, not in this session$/, text: "approval.not" },
+  { option: /^Never$/, text: "approval.never" },
+];
+
+/** The text for an option; it says `{capability}`. One that is not known is shown as it is. */
+export function optionText(option: string): TextKey | undefined {
+  return OPTIONS.find((known) => known.option.test(option))?.text;
+}
