@@ -51,6 +51,10 @@ for (const scheme of ["light", "dark"] as const) {
     await page.goto(`${desk.server.origin}/#/s/${session}/tree`);
     await expect(page.getByRole("treeitem").first()).toBeVisible();
     expect(await violations(page), "tree").toEqual([]);
+    await page.getByRole("treeitem").first().click();
+    await expect(page.getByRole("dialog")).toBeVisible();
+    expect(await violations(page), "a place in the tree").toEqual([]);
+    await page.keyboard.press("Escape");
     for (const [view, part] of [["envelope", "article.segment"], ["treemap", ".treemap .item"], ["diff", ".rows .row"]]) {
       await page.goto(`${desk.server.origin}/#/s/${session}/${view}`);
       await expect(page.locator(part ?? "").first()).toBeVisible();
@@ -95,6 +99,19 @@ test("a phone has everything, in one column", async ({ page, desk }) => {
   await expect(page.getByRole("searchbox", { name: "Search sessions" })).toBeVisible();
   await page.keyboard.press("Escape");
   await expect(page.getByRole("searchbox", { name: "Search sessions" })).toBeHidden();
+});
+
+test.describe("a phone that is touched", () => {
+  test.use({ viewport: { width: 375, height: 720 }, hasTouch: true, isMobile: true });
+
+  test("closes sessions though nothing hovers over them", async ({ page, desk }) => {
+    await desk.enter(page);
+    await desk.begin(page);
+    await page.getByRole("button", { name: "Sessions" }).tap();
+    await expect(page.locator("[data-session] .tools").first()).toHaveCSS("opacity", "1");
+    await page.getByRole("button", { name: /^Close / }).first().tap();
+    await expect(page).toHaveURL(/#\/$/);
+  });
 });
 
 test("Chinese, and a scheme that is remembered", async ({ page, desk }) => {

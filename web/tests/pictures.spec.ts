@@ -76,6 +76,57 @@ for (const [name, scheme, width, height, locale] of [
   });
 }
 
+test.describe("page-working-dark", () => {
+  test.use({ colorScheme: "dark", deviceScaleFactor: 1, settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } } });
+
+  test("picture", async ({ page, desk }) => {
+    test.skip(FOLDER === undefined, "no folder for pictures was named");
+    await desk.server.write("project/src/pair.rs", BEFORE);
+    desk.model.says(
+      { text: "I look at how a line is read.", calls: [{ name: "read", arguments: { path: "src/pair.rs" } }] },
+      { text: "Before I change it, I see whether the tests pass.", calls: [{ name: "bash", arguments: { command: "cargo test --quiet pair" } }] },
+    );
+    await desk.enter(page);
+    await desk.begin(page);
+    await desk.say(page, "Refuse empty keys with their line number, see @src/pair.rs");
+    await expect(page.getByRole("region", { name: "A question for you" })).toBeVisible();
+    await desk.say(page, "Then write the release notes", "Alt+Enter");
+    await expect(page.getByRole("region", { name: "Waits to be said" })).toBeVisible();
+    await desk.editor(page).fill("Trim the value too");
+    await page.waitForTimeout(1500);
+    await page.screenshot({ path: `${FOLDER}/page-working-dark.png` });
+  });
+});
+
+test.describe("page-tree-light", () => {
+  test.use({ colorScheme: "light", deviceScaleFactor: 1 });
+
+  test("picture", async ({ page, desk }) => {
+    test.skip(FOLDER === undefined, "no folder for pictures was named");
+    desk.model.says({ text: "A recursive one: the grammar is small." }, { text: "Then a table of states, by hand." }, { text: "Two functions, and a test for each rule." });
+    await desk.enter(page);
+    const session = await desk.begin(page);
+    for (const words of ["Which kind of parser fits here?", "Without recursion, please"]) {
+      await desk.say(page, words);
+      await desk.settled(page);
+    }
+    const tree = `${desk.server.origin}/#/s/${session}/tree`;
+    await page.goto(tree);
+    await page.getByRole("treeitem").filter({ hasText: "Without recursion" }).click();
+    await page.getByRole("textbox", { name: "Label" }).fill("by hand");
+    await page.getByRole("button", { name: "Go on from here" }).click();
+    await desk.say(page, "Write the recursive one");
+    await desk.settled(page);
+    await page.goto(tree);
+    await page.getByRole("treeitem").filter({ hasText: "Which kind" }).focus();
+    await page.keyboard.press("l");
+    await page.keyboard.type("the question");
+    await page.keyboard.press("Enter");
+    await expect(page.getByText("the question")).toBeVisible();
+    await page.screenshot({ path: `${FOLDER}/page-tree-light.png` });
+  });
+});
+
 for (const [name, scheme, [width, height], data, hash, key] of [
   ["envelope-kinds-light", "light", [1280, 1000], everyKind, "", "s"],
   ["envelope-kinds-dark", "dark", [1280, 1000], everyKind, "", "s"],
