@@ -62,8 +62,8 @@ pub(crate) struct Plan {
     pub(crate) terms: Terms,
     pub(crate) tools: Arc<ToolSet>,
     pub(crate) messages: Vec<Said>,
-    /// The message that was said last. The leaf may be something that nobody sees among messages: a label, a compaction, what an extension
-    /// keeps.
+    /// The message that was said last. The leaf may be something that nobody sees among messages: a label, a compaction, what
+    /// an extension keeps.
     pub(crate) after: Option<EntryId>,
 }
 
