@@ -21,7 +21,7 @@ use crate::house::{House, event, never, start, start_js, start_server};
 const TABLE: &str = include_str!("tiers.yaml");
 const TIERS: [Tier; 3] = [Tier::Js, Tier::Wasm, Tier::Mcp];
 /// How long a call of a server may take, in milliseconds: in a row about limits, and in others.
-const SHORT: u32 = 2_000;
+const SHORT: u32 = 8_000;
 const LONG: u32 = 120_000;
 
 #[derive(Deserialize)]
@@ -97,7 +97,7 @@ impl Row {
 /// Starts the extension of a row, and whoever is beside it.
 async fn guests(row: &Row, tier: Tier, house: &House) -> (Arc<dyn Guest>, Arc<Guests>) {
     let restarts = Restarts { back_off: Duration::from_millis(1), ..Restarts::default() };
-    let (memory, stretch) = (16 << 20, Duration::from_secs(1));
+    let (memory, stretch) = (16 << 20, Duration::from_secs(5));
     let guest: Arc<dyn Guest> = match (tier, row.quick) {
         (Tier::Js, true) => start_js(house, js::Limits { memory, stretch, restarts, ..Default::default() }).await,
         (Tier::Js, false) => start_js(house, js::Limits::default()).await,
