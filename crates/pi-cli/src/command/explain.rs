@@ -49,7 +49,7 @@ pub(crate) fn run(
         Some(_) => None,
         None => meant(&arguments.extension, arguments.from.as_deref(), environment)?,
     };
-    let extension = extension(arguments, seen)?;
+    let extension = extension(arguments, seen.as_ref())?;
     for problem in extension.problems() {
         console.note(&format!("the manifest: {problem}"));
     }
@@ -76,7 +76,7 @@ fn in_force(arguments: &ExplainArguments, environment: &Environment, console: &m
     let agent = environment.agent_directory.as_deref();
     let own = agent.map(|agent| agent.join("settings.json")).filter(|file| file.exists());
     // Read as a session reads it, which refuses what it does not understand.
-    let _ = workshop::policy(environment)?;
+    workshop::policy(environment).map(drop)?;
     let policy = match &own {
         Some(file) => written(file, arguments, console)?,
         None => with_mode(Settings::default(), arguments.mode).resolve().map_err(refused("the defaults"))?.value,
@@ -139,13 +139,13 @@ fn with_mode(mut settings: Settings, mode: Option<ModeName>) -> Settings {
 }
 
 /// The extension; the one that is meant where nobody describes another.
-fn extension(arguments: &ExplainArguments, seen: Option<Seen>) -> Result<Extension, Failure> {
+fn extension(arguments: &ExplainArguments, seen: Option<&Seen>) -> Result<Extension, Failure> {
     let provenance = if arguments.untrusted { Provenance::UntrustedProject } else { Provenance::Trusted };
     let id = &arguments.extension;
     let origins: Vec<String> = seen.iter().filter_map(|seen| seen.origin.clone()).collect();
     let described =
         origins.first().map(|origin| Path::new(origin).join("extension.json")).filter(|path| path.is_file());
-    let version = match &seen {
+    let version = match seen {
         Some(seen) if arguments.extension_version == "0.0.0" => &seen.version,
         Some(_) | None => &arguments.extension_version,
     };
