@@ -27,15 +27,14 @@ impl Notes {
             AgentEvent::ExtensionError { extension_path, error, .. } => {
                 console.note(&format!("the extension {extension_path} failed: {error}"));
             }
-            AgentEvent::ExtensionUiRequest { request: UiRequest::Announcement(announcement), .. } => {
-                if let Announcement::Notify { message, notify_type } = announcement {
-                    match notify_type.unwrap_or_default() {
-                        NotifyType::Info => console.remark(message),
-                        NotifyType::Warning => console.note(message),
-                        NotifyType::Error => console.complaint(message),
-                    }
-                }
-            }
+            AgentEvent::ExtensionUiRequest {
+                request: UiRequest::Announcement(Announcement::Notify { message, notify_type }),
+                ..
+            } => match notify_type.unwrap_or_default() {
+                NotifyType::Info => console.remark(message),
+                NotifyType::Warning => console.note(message),
+                NotifyType::Error => console.complaint(message),
+            },
             AgentEvent::Other(members) if is_called(members, "storage_failed") && self.keeping == Keeping::InVain => {}
             AgentEvent::Other(members) if is_called(members, "storage_failed") => {
                 let why = members.get("message").and_then(|message| message.as_str()).unwrap_or_default();
