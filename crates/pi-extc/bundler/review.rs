@@ -11,7 +11,7 @@ use rolldown::ModuleType;
 use super::{
     builtin,
     plugin::PRELUDE,
-    protocol::{Answer, Fault, Found, Request, ScanRequest, Scanned},
+    protocol::{Answer, Fault, Found, Purpose, Request, ScanRequest, Scanned},
     rule::Rule,
     scan::{self, Import},
 };
@@ -24,7 +24,7 @@ pub(crate) fn review(request: ScanRequest) -> Answer {
     // Without the line that the bundler writes itself. Whoever writes another is told of what stands in it.
     let own = bundle.strip_prefix(PRELUDE).unwrap_or(&bundle);
     let file = PathBuf::from(BUNDLE);
-    let request = Request { root: PathBuf::from("/"), entry: file.clone(), hosts };
+    let request = Request { root: PathBuf::from("/"), entry: file.clone(), hosts, purpose: Purpose::Script };
     let Some(scan) = scan::scan(&file, own, &ModuleType::Js, &request) else {
         let message = "the bundle is no program".to_owned();
         return Answer::Refused(vec![Fault { message, hint: None, place: None }]);
