@@ -49,11 +49,16 @@ const fn filter(level: LogLevel) -> LevelFilter {
     }
 }
 
+/// The library that speaks to MCP servers tells what they say, which is not for this log: theirs is the ledger.
+const CHATTY: (&str, LevelFilter) = ("rmcp", LevelFilter::WARN);
+
 /// From here on events are told. What looks like a secret, or is one, is not.
 pub(crate) fn start(level: LogLevel, form: Form, redactor: Arc<Redactor>) -> io::Result<()> {
     let writer = Mutex::new(Discreet { to: standard_error()?, redactor });
     let level = filter(level);
-    let wanted = Targets::new().with_target(OWN, level).with_default(level.min(FOREIGN));
+    let (chatty, most) = CHATTY;
+    let wanted = Targets::new().with_target(OWN, level).with_target(chatty, level.min(most));
+    let wanted = wanted.with_default(level.min(FOREIGN));
     let lines = fmt::layer().with_writer(writer).with_ansi(false);
     let set = match form {
         Form::Text => subscriber::set_global_default(Registry::default().with(wanted).with(lines.compact())),

@@ -311,9 +311,13 @@ impl Link for Speaking {
             // The sender is gone only together with the connection.
             let reason = ended.wait_for(Option::is_some).await.ok().and_then(|reason| reason.clone());
             let fault = LinkFault::Lost { message: reason.unwrap_or_else(|| "it is gone".to_owned()) };
-            match &self.program {
-                Some(program) => program.explain(fault).await.to_string(),
-                None => fault.to_string(),
+            let explained = match &self.program {
+                Some(program) => program.explain(fault).await,
+                None => fault,
+            };
+            match explained {
+                LinkFault::Lost { message } => message,
+                other => other.to_string(),
             }
         }
         .boxed()

@@ -51,7 +51,8 @@ pub(super) struct Program {
 /// The two streams on which a server speaks.
 pub(super) struct Pipe {
     lines: mpsc::Sender<(Vec<u8>, oneshot::Sender<std::io::Result<()>>)>,
-    reader: BufReader<ChildStdout>,
+    /// Until it is closed.
+    reader: Option<BufReader<ChildStdout>>,
     buffer: Vec<u8>,
     throttle: Throttle,
     junk: usize,
@@ -87,7 +88,7 @@ impl Program {
         tokio::spawn(write(pipes.stdin, written));
         let pipe = Pipe {
             lines,
-            reader: BufReader::with_capacity(64 << 10, pipes.stdout),
+            reader: Some(BufReader::with_capacity(64 << 10, pipes.stdout)),
             buffer: Vec::new(),
             throttle: Throttle::new(limits.messages_a_second),
             junk: 0,
@@ -182,12 +183,20 @@ async fn overhear(stderr: ChildStderr, pen: Pen, words: Arc<Mutex<VecDeque<Strin
             continue;
         }
         pen.output("stderr", &text, &Occasion::Background);
+        if is_frame(&text) {
+            continue;
+        }
         let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
         if words.len() == LAST_WORDS {
             words.pop_front();
         }
         words.push_back(text);
     }
+}
+
+/// Whether a line is one of many that say where something went wrong, and not what.
+fn is_frame(line: &str) -> bool {
+    line.starts_with(char::is_whitespace) && line.trim_start().starts_with("at ")
 }
 
 async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<(Vec<u8>, oneshot::Sender<std::io::Result<()>>)>) {
@@ -229,7 +238,8 @@ impl Transport<RoleClient> for Pipe {
         loop {
             // Before the line, which is complete as soon as it was read: nothing is lost if this is dropped.
             self.throttle.wait().await;
-            match next_line(&mut self.reader, &mut self.buffer, self.limits.message_bytes).await {
+            let reader = self.reader.as_mut()?;
+            match next_line(reader, &mut self.buffer, self.limits.message_bytes).await {
                 Line::Whole => {}
                 Line::Ended => return None,
                 Line::TooLong => {
@@ -261,6 +271,10 @@ impl Transport<RoleClient> for Pipe {
     async fn close(&mut self) -> Result<(), Self::Error> {
         // The writer ends, and with it the input of the process.
         self.lines = mpsc::channel(1).0;
+        if let Some(mut rest) = self.reader.take() {
+            // A server that is told to go may still be speaking, and is not to fail because nobody reads. Ends with the process.
+            tokio::spawn(async move { tokio::io::copy_buf(&mut rest, &mut tokio::io::sink()).await });
+        }
         Ok(())
     }
 }
