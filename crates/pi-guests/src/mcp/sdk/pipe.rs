@@ -15,7 +15,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout},
     sync::{mpsc, oneshot, watch},
-    time::{sleep, timeout},
+    time::timeout,
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
