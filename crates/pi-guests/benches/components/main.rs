@@ -103,6 +103,7 @@ fn desk(stage: &Stage, dispatcher: &Dispatcher) -> Desk {
         id: "hello".into(),
         version: "1.0.0".into(),
         artifact: None,
+        origins: Vec::new(),
         provenance: Provenance::Trusted,
         declared: Declared::new(None, None),
         evidence: Evidence::CLEAN,
