@@ -12,6 +12,7 @@ export default function (pi) {
     });
   const printed = (command, args) => new Promise((done, failed) => {
     const [child, pieces] = [spawn(command, args), []];
+    child.stdin.end();
     child.stdout.on("data", (piece) => pieces.push(piece));
     child.on("error", (fault) => failed(fault.cause ?? fault));
     child.on("close", () => done(pieces.join("")));
