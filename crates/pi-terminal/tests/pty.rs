@@ -202,7 +202,7 @@ fn tools_questions_models_and_completion_work() {
     stage.type_keys("tool\r");
     stage.wait("the change", |screen| screen.contains("✔ edit src/main.rs") && screen.contains("+1 new"));
     stage.type_keys("ask\r");
-    stage.wait_for("Which one?");
+    stage.wait("the question, which listens", |screen| screen.contains("Which one?") && screen.contains("↑↓ choose"));
     stage.type_keys("\u{1b}[B\r");
     stage.wait_for("answered Select { value: \"blue\" }");
     stage.type_keys("\u{10}");

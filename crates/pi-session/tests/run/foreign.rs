@@ -126,7 +126,8 @@ async fn provider_that_cannot_be_used_is_complained_about() {
     let complaints = stage.session.complaints().await.unwrap();
     let texts: Vec<_> = complaints.iter().map(Complaint::to_string).collect();
     let expected = [
-        "the provider far of extension a is not used: it does not stream itself; describe it in models.json",
+        "the provider far of extension a is not used: it neither streams itself nor names a baseUrl, models and an api that \
+         extensions speak (openai-completions, anthropic-messages); describe it in models.json",
         "the provider empty of extension b is not used: it names no model",
     ];
     assert_eq!(texts, expected);
