@@ -16,7 +16,7 @@ const PROGRAMS = "sh bash git cat ls echo env grep find sed head tail wc sort un
 const SETTINGS = { extensions: { policy: { mode: "permissive", deny_caps: ["http"] } } };
 
 /** What the programs themselves keep at home. */
-const OWN = /^\.pi\/agent\/(cache|logs|keys|settings\.json|sessions|trust|history|auth\.json|models-store\.json|bin\/)/;
+const OWN = /^\.pi\/agent\/(cache|logs|keys|extensions-seen\.|settings\.json|sessions|trust|history|auth\.json|models-store\.json|bin\/)/;
 
 const IDENTITY = { GIT_AUTHOR_NAME: "Rehearsal", GIT_AUTHOR_EMAIL: "rehearsal@example.org", GIT_COMMITTER_NAME: "Rehearsal", GIT_COMMITTER_EMAIL: "rehearsal@example.org" };
 const DATE = "2025-01-01T00:00:00Z";
