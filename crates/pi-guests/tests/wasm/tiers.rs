@@ -13,7 +13,7 @@ use pi_guests::{Restarts, js, wasm};
 use pi_transcript::{Block, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::house::{House, event, never, start, start_js, start_server};
@@ -23,6 +23,8 @@ const TIERS: [Tier; 3] = [Tier::Js, Tier::Wasm, Tier::Mcp];
 /// How long a call of a server may take, in milliseconds: in a row about limits, and in others.
 const SHORT: u32 = 8_000;
 const LONG: u32 = 120_000;
+/// Far beyond what a row takes anywhere: one that waits for ever is a fault of its own, with its name.
+const AGES: Duration = Duration::from_secs(300);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -276,7 +278,10 @@ async fn all_tiers_behave_alike() {
         let mut digests: BTreeMap<String, (Tier, Vec<String>)> = BTreeMap::new();
         for tier in TIERS {
             let Some((told, calls)) = row.expected(tier) else { continue };
-            let seen = observe(row, tier).await;
+            let Ok(seen) = timeout(AGES, observe(row, tier)).await else {
+                faults.push(format!("{}, {tier}: it never ended", row.what));
+                continue;
+            };
             let mut calls = calls.to_vec();
             calls.sort();
             let fits = seen.told.len() == told.len() && seen.told.iter().zip(told).all(|(seen, it)| is_like(seen, it));
