@@ -22,6 +22,7 @@ mod isolation;
 pub mod launcher;
 pub mod ledger;
 pub mod port;
+pub mod private;
 pub mod questions;
 pub mod servers;
 pub mod stopwatch;

@@ -1,14 +1,11 @@
 //! The file in which decisions about extensions are remembered.
 //!
 //! It has the grants and denies of the settings, in the same words, and lies beside them because programs write it and
-//! people write settings. It is replaced as a whole, readable by its owner only, and changed under a lock, so that two
-//! programs that remember at once both do.
+//! people write settings.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read, Write},
+    fs, io,
     path::{Path, PathBuf},
-    thread,
     time::{Duration, SystemTime},
 };
 
@@ -17,17 +14,15 @@ use serde_json::{Value, json};
 use pi_extproto::capability::Capability;
 use pi_policy::config::{self, DenyEntry, ExtensionPolicy, GrantEntry, Problem};
 
+use crate::private::{PrivateFile, TURN};
+
 /// The version of the file that this program writes.
 const VERSION: u64 = 1;
-
-/// How long another program that remembers something is waited for: it reads and writes one small file.
-const TURN: Duration = Duration::from_secs(10);
-const MOMENT: Duration = Duration::from_millis(10);
 
 /// Where decisions are remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantsFile {
-    path: PathBuf,
+    file: PrivateFile,
 }
 
 /// What is to be remembered about an extension.
@@ -75,7 +70,7 @@ pub(super) struct Stamp {
 
 impl GrantsFile {
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { file: PrivateFile::new(path) }
     }
 
     /// The usual place in an agent directory.
@@ -84,7 +79,7 @@ impl GrantsFile {
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     /// Everything that is remembered. Nothing if there is no file.
@@ -97,56 +92,38 @@ impl GrantsFile {
     /// programs that do the same, on the thread that it is called on.
     pub fn change(&self, extension: &str, change: Change) -> Result<Changed, GrantsFault> {
         let unusable = |source| self.unusable(source);
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        make_folder(folder).map_err(unusable)?;
-        // Held until the new file has its name.
-        let _lock = self.lock()?;
+        // Until the new file has its name.
+        let _hold = self.file.hold().map_err(|source| match source.kind() {
+            io::ErrorKind::TimedOut => GrantsFault::InUse { path: self.path().to_owned(), waited: TURN },
+            _ => self.unusable(source),
+        })?;
         let mut policy = self.read()?;
         let changed = apply(&mut policy, extension, change);
         let text = json!({ "version": VERSION, "grants": policy.grants, "denies": policy.denies });
         // What is written must be readable, or nothing of it counts.
         self.parse(&text)?.resolve().map_err(|invalid| GrantsFault::Invalid { problems: invalid.problems })?;
-        self.replace(&text).map_err(unusable)?;
+        self.file.replace(&format!("{text:#}\n")).map_err(unusable)?;
         Ok(changed)
-    }
-
-    fn lock(&self) -> Result<File, GrantsFault> {
-        let path = self.path.with_extension("lock");
-        let lock = private(&path).map_err(|source| self.unusable(source))?;
-        for _ in 0..TURN.as_millis() / MOMENT.as_millis() {
-            match lock.try_lock() {
-                Ok(()) => return Ok(lock),
-                Err(TryLockError::WouldBlock) => thread::sleep(MOMENT),
-                Err(TryLockError::Error(source)) => return Err(self.unusable(source)),
-            }
-        }
-        Err(GrantsFault::InUse { path, waited: TURN })
     }
 
     pub(super) fn load(&self) -> Result<(config::Settings, Option<Stamp>), GrantsFault> {
         let stamp = self.stamp();
-        let text = match open(&self.path) {
-            Ok(mut file) => {
-                let mut text = String::new();
-                file.read_to_string(&mut text).map_err(|source| self.unusable(source))?;
-                text
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((config::Settings::default(), stamp)),
-            Err(error) => return Err(self.unusable(error)),
+        let Some(text) = self.file.read().map_err(|source| self.unusable(source))? else {
+            return Ok((config::Settings::default(), stamp));
         };
         let document: Value = serde_json::from_str(&text).map_err(|error| self.malformed(&error.to_string()))?;
         Ok((self.parse(&document)?, stamp))
     }
 
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        let metadata = fs::metadata(&self.path).ok()?;
+        let metadata = fs::metadata(self.path()).ok()?;
         Some(Stamp { modified: metadata.modified().ok(), length: metadata.len() })
     }
 
     fn parse(&self, document: &Value) -> Result<config::Settings, GrantsFault> {
         match document.get("version").and_then(Value::as_u64) {
             Some(VERSION) => {}
-            Some(_) => return Err(GrantsFault::Newer { path: self.path.clone() }),
+            Some(_) => return Err(GrantsFault::Newer { path: self.path().to_owned() }),
             None => return Err(self.malformed("it has no version")),
         }
         let part = |name: &str| document.get(name).cloned().unwrap_or_else(|| json!({}));
@@ -155,21 +132,12 @@ impl GrantsFile {
         read.map(|noted| noted.value).map_err(|invalid| GrantsFault::Invalid { problems: invalid.problems })
     }
 
-    fn replace(&self, document: &Value) -> io::Result<()> {
-        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
-        let mut file = private(&draft)?;
-        file.set_len(0)?;
-        file.write_all(format!("{document:#}\n").as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&draft, &self.path)
-    }
-
     fn unusable(&self, source: io::Error) -> GrantsFault {
-        GrantsFault::Unusable { path: self.path.clone(), source }
+        GrantsFault::Unusable { path: self.path().to_owned(), source }
     }
 
     fn malformed(&self, message: &str) -> GrantsFault {
-        GrantsFault::Malformed { path: self.path.clone(), message: message.to_owned() }
+        GrantsFault::Malformed { path: self.path().to_owned(), message: message.to_owned() }
     }
 }
 
@@ -232,26 +200,4 @@ fn is_lifted(deny: &DenyEntry, grant: &GrantEntry) -> bool {
 
 fn is_taken(grant: &GrantEntry, deny: &DenyEntry) -> bool {
     grant.capability == deny.capability && (deny.scope.is_none() || deny.scope == grant.scope)
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the place where decisions are read")]
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-#[expect(clippy::disallowed_methods, reason = "decisions lie in the agent directory, which may not be there yet")]
-pub(super) fn make_folder(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
-}
-
-/// Opens a file that only its owner may read.
-pub(super) fn private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options.open(path)
 }

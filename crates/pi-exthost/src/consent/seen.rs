@@ -3,24 +3,19 @@
 //!
 //! A memory and no rule: what cannot be read is not remembered, and nothing is allowed or denied by it.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{self, Read, Write},
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
 use pi_extproto::capability::{Capability, DeclaredBy};
 
-use super::grants::{GrantsFile, make_folder, open, private};
-use crate::launcher::Identity;
+use super::grants::GrantsFile;
+use crate::{launcher::Identity, private::PrivateFile};
 
 /// Where it is remembered: beside the decisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenFile {
-    path: PathBuf,
+    file: PrivateFile,
 }
 
 /// An extension as it was seen.
@@ -52,22 +47,20 @@ impl SeenFile {
     }
 
     pub(super) fn beside(decisions: &GrantsFile) -> Self {
-        Self { path: decisions.path().with_file_name("extensions-seen.json") }
+        Self { file: PrivateFile::new(decisions.path().with_file_name("extensions-seen.json")) }
     }
 
     /// Everybody, by name.
     pub fn read(&self) -> BTreeMap<String, Seen> {
-        let mut text = String::new();
-        let read = open(&self.path).and_then(|mut file| file.read_to_string(&mut text));
-        match read.map(|_| serde_json::from_str(&text)) {
-            Ok(Ok(seen)) => seen,
-            Ok(Err(error)) => {
-                tracing::warn!(%error, file = %self.path.display(), "which extensions were seen cannot be read");
-                BTreeMap::new()
-            }
+        let read = self.file.read().and_then(|text| match text {
+            Some(text) => Ok(serde_json::from_str(&text)?),
             // Nobody was seen yet.
-            Err(_) => BTreeMap::new(),
-        }
+            None => Ok(BTreeMap::new()),
+        });
+        read.unwrap_or_else(|error| {
+            tracing::warn!(%error, file = %self.file.path().display(), "which extensions were seen cannot be read");
+            BTreeMap::new()
+        })
     }
 
     /// Remembers one, unless it is known as it is.
@@ -75,16 +68,10 @@ impl SeenFile {
         if self.read().get(name) == Some(seen) {
             return Ok(());
         }
-        make_folder(self.path.parent().unwrap_or(Path::new(".")))?;
-        // Held until the new file has its name.
-        let lock = private(&self.path.with_extension("lock"))?;
-        lock.lock()?;
+        // Until the new file has its name.
+        let _hold = self.file.hold()?;
         let mut all = self.read();
         all.insert(name.to_owned(), seen.clone());
-        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
-        let mut file = private(&draft)?;
-        file.set_len(0)?;
-        file.write_all(&serde_json::to_vec_pretty(&all)?)?;
-        fs::rename(&draft, &self.path)
+        self.file.replace(&serde_json::to_string_pretty(&all)?)
     }
 }

@@ -5,12 +5,13 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    io,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
+
+use pi_exthost::private::PrivateFile;
 
 use super::{entry::Server, reading::ToolFace};
 
@@ -22,7 +23,7 @@ pub(super) const MOST: usize = 1024;
 /// Where descriptions are recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pins {
-    path: PathBuf,
+    file: PrivateFile,
 }
 
 /// The tools of a server, judged.
@@ -79,7 +80,7 @@ struct Pin {
 impl Pins {
     /// The usual place in an agent directory.
     pub fn in_folder(agent: &Path) -> Self {
-        Self { path: agent.join("mcp-pins.json") }
+        Self { file: PrivateFile::new(agent.join("mcp-pins.json")) }
     }
 
     /// Compares tools with what was seen of them before, and records those that nobody has seen yet.
@@ -138,47 +139,33 @@ impl Pins {
     }
 
     fn change_book<T>(&self, work: impl FnOnce(&mut Book) -> T) -> Result<T, PinFault> {
-        let unusable = |source| PinFault::Unusable { path: self.path.clone(), source };
-        if let Some(folder) = self.path.parent() {
-            make_folder(folder).map_err(unusable)?;
-        }
-        // Held until the new file has its name.
-        let lock = private(&self.path.with_extension("lock")).map_err(unusable)?;
-        lock.lock().map_err(unusable)?;
+        let unusable = |source| PinFault::Unusable { path: self.path(), source };
+        // Until the new file has its name.
+        let _hold = self.file.hold().map_err(unusable)?;
         let mut book = self.read()?;
         let before = serde_json::to_string(&book).unwrap_or_default();
         let done = work(&mut book);
         book.version = VERSION;
         let after = serde_json::to_string_pretty(&book).map_err(|error| unusable(error.into()))?;
         if serde_json::to_string(&book).unwrap_or_default() != before {
-            self.replace(&after).map_err(unusable)?;
+            self.file.replace(&after).map_err(unusable)?;
         }
         Ok(done)
     }
 
     fn read(&self) -> Result<Book, PinFault> {
-        let mut text = String::new();
-        let read = open(&self.path).and_then(|mut file| file.read_to_string(&mut text));
-        match read {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Book::default()),
-            Err(source) => return Err(PinFault::Unusable { path: self.path.clone(), source }),
-        }
+        let read = self.file.read().map_err(|source| PinFault::Unusable { path: self.path(), source })?;
+        let Some(text) = read else { return Ok(Book::default()) };
         let book: Book = serde_json::from_str(&text)
-            .map_err(|error| PinFault::Malformed { path: self.path.clone(), message: error.to_string() })?;
+            .map_err(|error| PinFault::Malformed { path: self.path(), message: error.to_string() })?;
         match book.version {
             VERSION => Ok(book),
-            _ => Err(PinFault::Newer { path: self.path.clone() }),
+            _ => Err(PinFault::Newer { path: self.path() }),
         }
     }
 
-    fn replace(&self, text: &str) -> io::Result<()> {
-        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
-        let mut file = private(&draft)?;
-        file.set_len(0)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&draft, &self.path)
+    fn path(&self) -> PathBuf {
+        self.file.path().to_owned()
     }
 }
 
@@ -198,28 +185,6 @@ impl PinFault {
             Self::Newer { .. } => "use the newer version of pi",
         }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the place where the record is read")]
-fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-#[expect(clippy::disallowed_methods, reason = "the record lies in the agent directory, which may not be there yet")]
-fn make_folder(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
-}
-
-/// Opens a file that only its owner may read.
-fn private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options.open(path)
 }
 
 #[cfg(test)]
@@ -265,7 +230,7 @@ mod tests {
     fn record_that_cannot_be_read_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let pins = Pins::in_folder(folder.path());
-        fs::write(&pins.path, "{").expect("a file");
+        std::fs::write(pins.path(), "{").expect("a file");
         let (server, _) =
             Server::read("s", &json!({ "command": "x" }), (Origin::Person, "f".into()), &|_| None).expect("an entry");
         assert!(matches!(pins.judge(&server, Vec::new()), Err(PinFault::Malformed { .. })));
