@@ -68,6 +68,8 @@ pub struct Settings {
     pub extensions: Vec<Listed>,
     /// Packages that bring extensions, of every layer; each is a text or an object with a source.
     pub packages: Vec<Listed>,
+    /// Ids of extensions that are switched off, of every layer: a project may add to them and takes none away.
+    pub disabled_extensions: Vec<Location>,
     pub enable_skill_commands: bool,
     pub default_project_trust: DefaultTrust,
     pub theme: Option<String>,

@@ -9,6 +9,7 @@ use std::{
 };
 
 use pi_session::{
+    Switch,
     queue::Delivery,
     retry::RetrySettings,
     settings::{
@@ -224,6 +225,30 @@ fn changes_at_the_same_time_are_all_kept() {
     });
     let written: Value = serde_json::from_str(&fs::read_to_string(place.user()).unwrap()).unwrap();
     assert_eq!(written.as_object().unwrap().len(), keys.len());
+}
+
+#[test]
+fn extensions_are_switched_off_by_whoever_wants_it_and_on_by_the_same() {
+    let place = Place::with(r#"{"theme":"dark"}"#, r#"{"disabledExtensions":["theirs"]}"#);
+    let off = |place: &Place| {
+        let settings = place.load(Trust::Trusted, Vec::new()).settings;
+        settings.disabled_extensions.into_iter().map(|it| (it.text, it.origin)).collect::<Vec<_>>()
+    };
+    change::switch_extension(&place.user(), "guard", Switch::Off).unwrap();
+    change::switch_extension(&place.user(), "mcp:time", Switch::Off).unwrap();
+    change::switch_extension(&place.user(), "guard", Switch::Off).unwrap();
+    let theirs = ("theirs".to_owned(), Origin::Project);
+    let mine = |name: &str| (name.to_owned(), Origin::User);
+    assert_eq!(off(&place), [theirs.clone(), mine("mcp:time"), mine("guard")]);
+    for name in ["guard", "mcp:time", "theirs"] {
+        change::switch_extension(&place.user(), name, Switch::On).unwrap();
+    }
+    // What the project takes away a person does not bring back, and nothing is left of what was written.
+    assert_eq!(off(&place), [theirs]);
+    assert_eq!(
+        serde_json::from_str::<Value>(&fs::read_to_string(place.user()).unwrap()).unwrap(),
+        json!({"theme": "dark"})
+    );
 }
 
 #[test]

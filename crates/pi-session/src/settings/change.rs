@@ -15,6 +15,7 @@ use std::{
 use serde_json::Value;
 
 use super::{keys, layer};
+use crate::session::Switch;
 
 pub use self::splice::{NoObject, splice};
 
@@ -46,8 +47,27 @@ pub fn set(path: &Path, key: &str, value: &Value) -> Result<(), ChangeError> {
     put(path, &steps, (!value.is_null()).then_some(value))
 }
 
+/// Switches an extension off for this person, or on again, by its id.
+pub fn switch_extension(path: &Path, id: &str, switch: Switch) -> Result<(), ChangeError> {
+    const KEY: &str = "disabledExtensions";
+    change(path, &[KEY], |settings| {
+        let listed = settings.get(KEY).and_then(Value::as_array).cloned().unwrap_or_default();
+        // What is no name is somebody's mistake, which the settings tell, and not ours to take away.
+        let mut listed: Vec<Value> = listed.into_iter().filter(|name| name.as_str() != Some(id)).collect();
+        if switch == Switch::Off {
+            listed.push(id.into());
+        }
+        (!listed.is_empty()).then(|| listed.into())
+    })
+}
+
 /// Puts a value at a path of member names, or takes it out.
 pub(super) fn put(path: &Path, steps: &[&str], value: Option<&Value>) -> Result<(), ChangeError> {
+    change(path, steps, |_| value.cloned())
+}
+
+/// Puts at a path of member names what is made of the settings as they are.
+fn change(path: &Path, steps: &[&str], make: impl FnOnce(&Value) -> Option<Value>) -> Result<(), ChangeError> {
     let failed = |source| ChangeError::Io { path: path.to_owned(), source };
     // A link is changed where it points to; what does not exist yet is made where it was named.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -60,8 +80,10 @@ pub(super) fn put(path: &Path, steps: &[&str], value: Option<&Value>) -> Result<
         Err(error) => return Err(failed(error)),
     };
     let text = String::from_utf8(bytes).map_err(|_| ChangeError::NotText { path: path.to_owned() })?;
-    let changed =
-        splice(&text, steps, value).map_err(|source| ChangeError::NotAnObject { path: path.to_owned(), source })?;
+    // What is no JSON is not changed either.
+    let value = make(&serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default());
+    let changed = splice(&text, steps, value.as_ref())
+        .map_err(|source| ChangeError::NotAnObject { path: path.to_owned(), source })?;
     if changed != text {
         replace(&target, changed.as_bytes()).map_err(failed)?;
     }

@@ -94,6 +94,7 @@ impl Resolver<'_> {
             prompts: self.locations("prompts"),
             extensions: self.listed("extensions"),
             packages: self.listed("packages"),
+            disabled_extensions: self.locations("disabledExtensions"),
             enable_skill_commands: self.value("enableSkillCommands"),
             default_project_trust: self.value("defaultProjectTrust"),
             theme: self.chosen("theme"),
