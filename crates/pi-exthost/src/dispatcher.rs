@@ -14,13 +14,13 @@ use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 
 use pi_extproto::connector::environment::Credential;
-use pi_policy::{Moment, PathFault};
+use pi_policy::{Moment, PathFault, Policy};
 use pi_tools::{Registry, files::FileQueue, files::Folders};
 use pi_transcript::ProviderId;
 
 use crate::{
     connector::http::Resolver,
-    consent::Rulebook,
+    consent::{GrantsFault, Rulebook},
     desk::{Desk, Figures, Inner},
     guest::GuestId,
     guests::Guests,
@@ -162,7 +162,12 @@ impl Dispatcher {
         Ok(desk)
     }
 
-    /// Lets guests use each other's tools. Once: the guests of a session do not change under it.
+    /// Other settings count from the next decision on. Answers, and what is remembered, stay.
+    pub fn amend(&self, policy: Policy) -> Result<(), GrantsFault> {
+        self.house.fittings.rulebook.amend(policy)
+    }
+
+    /// Lets guests use each other's tools. Once: a session has one set of guests, in which they come and go.
     pub fn introduce(&self, guests: &Arc<Guests>) {
         // Guests that are introduced twice are those that are known.
         let _ = self.house.guests.set(Arc::downgrade(guests));
@@ -207,7 +212,8 @@ impl House {
     /// The desk of a guest, as long as it is there.
     pub(crate) fn desk_of(&self, guest: &GuestId) -> Option<Desk> {
         let desks = self.desks();
-        let mut desks = desks.iter().filter_map(|known| known.desk.upgrade()).map(|inner| Desk { inner });
+        // The newest: one that was started anew has another desk, and the old one may not be gone yet.
+        let mut desks = desks.iter().rev().filter_map(|known| known.desk.upgrade()).map(|inner| Desk { inner });
         desks.find(|desk| desk.guest() == guest)
     }
 

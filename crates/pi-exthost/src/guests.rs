@@ -12,7 +12,7 @@ mod witness;
 use std::{
     fmt,
     pin::pin,
-    sync::{Arc, OnceLock, Weak},
+    sync::{Arc, OnceLock, PoisonError, RwLock, Weak},
     time::Duration,
 };
 
@@ -27,7 +27,10 @@ use pi_extproto::hook::{
     Hook,
     event::{
         Event,
-        payload::{SessionForkEvent, SessionStartEvent, SessionSwitchEvent, StartReason, SwitchReason},
+        payload::{
+            SessionForkEvent, SessionShutdownEvent, SessionStartEvent, SessionSwitchEvent, ShutdownReason, StartReason,
+            SwitchReason,
+        },
     },
 };
 
@@ -69,13 +72,13 @@ impl Default for Patience {
 /// Hears what went wrong, while it goes wrong. It must not wait.
 pub type Reporter = Arc<dyn Fn(Incident) + Send + Sync>;
 
-/// The guests of one session, in the order in which they were attached. A session that reloads its extensions makes a
-/// new set.
+/// The guests of one session, in the order in which they were attached. They may come and go while it runs.
 pub struct Guests {
-    guests: Vec<Attached>,
+    /// A lock and no task: looked at for every event, held for a copy of a pointer, and changed when somebody switches one.
+    guests: RwLock<Arc<[Attached]>>,
     patience: Patience,
     report: Reporter,
-    witness: Option<Witness>,
+    witness: OnceLock<Witness>,
     /// Known once all guests are there.
     house: OnceLock<Weak<House>>,
 }
@@ -89,14 +92,20 @@ pub struct DuplicateGuest {
 
 impl Guests {
     pub fn new(patience: Patience, report: Reporter) -> Self {
-        Self { guests: Vec::new(), patience, report, witness: None, house: OnceLock::new() }
+        Self { guests: RwLock::default(), patience, report, witness: OnceLock::new(), house: OnceLock::new() }
     }
 
     /// The same, with a ledger that records what is asked of those who are attached from here on, and with a trace of the
     /// protocol if there is one.
     #[must_use]
     pub fn recorded(self, ledger: Ledger, trace: Option<Trace>) -> Self {
-        Self { witness: Some(Witness { ledger, trace }), ..self }
+        self.record(ledger, trace);
+        self
+    }
+
+    /// Records what is asked of those who are attached from here on. Once: a session has one ledger.
+    pub fn record(&self, ledger: Ledger, trace: Option<Trace>) {
+        let _ = self.witness.set(Witness { ledger, trace });
     }
 
     /// Nobody: every event proceeds.
@@ -106,28 +115,66 @@ impl Guests {
 
     /// Adds a guest; it hears every event after those that are already here.
     pub fn attach(&mut self, guest: Arc<dyn Guest>) -> Result<(), DuplicateGuest> {
+        let place = self.attached().iter().map(|attached| attached.place + 1).max().unwrap_or(0);
+        self.admit(guest, place)
+    }
+
+    /// Adds a guest while the session runs; it hears events after those whose place is not greater. What it offers counts
+    /// when the session is told, and it is told nothing of what was before.
+    pub fn admit(&self, guest: Arc<dyn Guest>, place: usize) -> Result<(), DuplicateGuest> {
         let id = guest.registration().id.clone();
-        if self.guests.iter().any(|other| other.guest.registration().id == id) {
+        let mut guests = self.guests.write().unwrap_or_else(PoisonError::into_inner);
+        if guests.iter().any(|other| other.guest.registration().id == id) {
             return Err(DuplicateGuest { id });
         }
-        let watch = self.witness.as_ref().map(|witness| witness.of(&id)).unwrap_or_default();
-        self.guests.push(Attached { guest, patience: self.patience, report: self.report.clone(), watch });
+        let watch = self.witness.get().map(|witness| witness.of(&id)).unwrap_or_default();
+        let new = Attached { guest, place, patience: self.patience, report: self.report.clone(), watch };
+        let (before, after): (Vec<_>, Vec<_>) = guests.iter().cloned().partition(|other| other.place <= place);
+        *guests = before.into_iter().chain([new]).chain(after).collect();
         Ok(())
     }
 
+    /// Takes a guest out of the session, tells it that this is the end, and ends it. It is asked nothing from the first
+    /// moment on; what it was asked before ends as if it had gone by itself. Answers whether it was here.
+    ///
+    /// Dropping the future leaves it out all the same.
+    pub async fn retire(&self, id: &GuestId) -> bool {
+        let retired = {
+            let mut guests = self.guests.write().unwrap_or_else(PoisonError::into_inner);
+            let (retired, others): (Vec<_>, Vec<_>) =
+                guests.iter().cloned().partition(|attached| attached.guest.registration().id == *id);
+            *guests = others.into();
+            retired
+        };
+        for attached in &retired {
+            let reason = ShutdownReason::Reload;
+            attached.hear(Event::SessionShutdown(SessionShutdownEvent { reason, target_session_file: None })).await;
+            attached.end().await;
+        }
+        !retired.is_empty()
+    }
+
+    /// Tells one guest of something that takes no answer, if it listens.
+    pub async fn tell_one(&self, id: &GuestId, event: Event) {
+        let attached = self.attached().iter().find(|attached| attached.guest.registration().id == *id).cloned();
+        if let Some(attached) = attached {
+            attached.hear(event).await;
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.guests.is_empty()
+        self.attached().is_empty()
     }
 
     /// What each of them offers now.
     pub fn registrations(&self) -> Vec<Arc<Registration>> {
-        self.guests.iter().map(|attached| attached.guest.registration()).collect()
+        self.attached().iter().map(|attached| attached.guest.registration()).collect()
     }
 
     /// Whether anybody wants to hear it, by this name or by an older one. Ask before an event is made that costs
     /// something to make.
     pub fn listens(&self, hook: Hook) -> bool {
-        self.guests.iter().any(|attached| {
+        self.attached().iter().any(|attached| {
             let registration = attached.guest.registration();
             registration
                 .hooks
@@ -153,16 +200,9 @@ impl Guests {
     async fn tell(&self, event: Event, cancel: &CancellationToken) -> Verdict {
         let Some(hook) = event.hook() else { return Verdict::Notice };
         let mut chain = Chain::new(hook, event);
-        for attached in &self.guests {
-            let registration = attached.guest.registration();
-            if !hears(&registration, chain.event()) {
-                continue;
-            }
-            for handler in 0..registration.handlers(hook) {
-                let during = During::Hook { hook, handler };
-                if attached.tell(&registration.id, during, handler, &mut chain, cancel).await == Flow::Break(()) {
-                    return chain.verdict();
-                }
+        for attached in self.attached().iter() {
+            if attached.tell_all(hook, &mut chain, cancel).await == Flow::Break(()) {
+                break;
             }
         }
         chain.verdict()
@@ -171,25 +211,20 @@ impl Guests {
     /// Reports that what a guest answered to an event cannot be used, where only the caller can tell.
     pub fn object(&self, guest: &GuestId, hook: Hook, problem: String) {
         let during = During::Hook { hook, handler: 0 };
-        let attached = self.guests.iter().find(|attached| attached.guest.registration().id == *guest);
-        if let Some(attached) = attached {
+        let attached = self.attached();
+        if let Some(attached) = attached.iter().find(|attached| attached.guest.registration().id == *guest) {
             attached.report(&during, &Trouble::Misfit { problem });
         }
     }
 
     /// Ends all guests, side by side, and waits for each no longer than for a handler.
     pub async fn shutdown(&self) {
-        join_all(self.guests.iter().map(|attached| async move {
-            let ask = attached.timed(&CancellationToken::new());
-            let ended = attached.run(During::Shutdown, ask, |guest, _| guest.shutdown().map(Ok).boxed()).await;
-            // What went wrong is reported there; there is nothing else to be done about it.
-            drop(ended);
-        }))
-        .await;
+        join_all(self.attached().iter().map(Attached::end)).await;
     }
 
-    pub(crate) fn attached(&self) -> &[Attached] {
-        &self.guests
+    /// Those who are here now. Who goes meanwhile is still in the copy, and answers that it is gone.
+    pub(crate) fn attached(&self) -> Arc<[Attached]> {
+        Arc::clone(&self.guests.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -203,12 +238,45 @@ impl fmt::Debug for Guests {
 #[derive(Clone)]
 pub(crate) struct Attached {
     guest: Arc<dyn Guest>,
+    /// Where it stands among the others.
+    place: usize,
     patience: Patience,
     report: Reporter,
     watch: Watch,
 }
 
 impl Attached {
+    /// Asks all of its handlers, one after the other.
+    async fn tell_all(&self, hook: Hook, chain: &mut Chain, cancel: &CancellationToken) -> Flow {
+        let registration = self.guest.registration();
+        if !hears(&registration, chain.event()) {
+            return Flow::Continue(());
+        }
+        for handler in 0..registration.handlers(hook) {
+            let during = During::Hook { hook, handler };
+            if self.tell(&registration.id, during, handler, chain, cancel).await == Flow::Break(()) {
+                return Flow::Break(());
+            }
+        }
+        Flow::Continue(())
+    }
+
+    /// Tells it of something that takes no answer.
+    async fn hear(&self, event: Event) {
+        let Some(hook) = event.hook() else { return };
+        let mut chain = Chain::new(hook, event);
+        // Nobody comes after it who could be kept from hearing.
+        let _ = self.tell_all(hook, &mut chain, &CancellationToken::new()).await;
+    }
+
+    /// Ends it, and waits no longer than for a handler.
+    async fn end(&self) {
+        let ask = self.timed(&CancellationToken::new());
+        let ended = self.run(During::Shutdown, ask, |guest, _| guest.shutdown().map(Ok).boxed()).await;
+        // What went wrong is reported there; there is nothing else to be done about it.
+        drop(ended);
+    }
+
     /// Asks one handler and takes its answer in.
     async fn tell(
         &self,

@@ -26,8 +26,6 @@ pub struct Rulebook {
 
 #[derive(Debug)]
 struct Shared {
-    /// What the person's own settings say.
-    base: Policy,
     project: Option<config::Settings>,
     file: Option<GrantsFile>,
     /// A lock and no task: every call looks here, and it is held for a copy of a pointer.
@@ -36,6 +34,8 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
+    /// What the person's own settings say.
+    base: Policy,
     policy: Arc<Policy>,
     stamp: Option<Stamp>,
     looked: Moment,
@@ -45,21 +45,31 @@ impl Rulebook {
     /// Settings alone; answers hold for the session, and nothing is remembered.
     pub fn new(base: Policy) -> Self {
         let policy = Arc::new(base.clone());
-        Self::of(Shared { base, project: None, file: None, state: Mutex::new(State::of(policy, None)) })
+        Self::of(Shared { project: None, file: None, state: Mutex::new(State::of(base, policy)) })
     }
 
     /// With decisions that are remembered in a file, and with what a project takes away. A file that cannot be understood
     /// is refused: it may have been meant to forbid something. Looks at the disk.
     pub fn open(base: Policy, project: Option<config::Settings>, file: GrantsFile) -> Result<Self, GrantsFault> {
         let policy = Arc::new(base.clone());
-        let mut shared = Shared { base, project, file: Some(file), state: Mutex::new(State::of(policy, None)) };
-        let (policy, stamp) = shared.compile()?;
-        shared.state = Mutex::new(State::of(Arc::new(policy), stamp));
-        Ok(Self::of(shared))
+        let state = Mutex::new(State::of(base.clone(), policy));
+        let book = Self::of(Shared { project, file: Some(file), state });
+        book.amend(base)?;
+        Ok(book)
     }
 
     fn of(shared: Shared) -> Self {
         Self { shared: Arc::new(shared) }
+    }
+
+    /// Other settings count from here on; answers, and what is remembered, stay. Looks at the disk.
+    pub(crate) fn amend(&self, base: Policy) -> Result<(), GrantsFault> {
+        let (policy, stamp) = self.shared.compile(&base)?;
+        let mut state = self.shared.state();
+        let answers = state.policy.answers().clone();
+        state.policy = Arc::new(policy.with_answers(answers));
+        (state.base, state.stamp) = (base, stamp);
+        Ok(())
     }
 
     /// The policy as it was last read.
@@ -139,8 +149,8 @@ async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
 }
 
 impl State {
-    fn of(policy: Arc<Policy>, stamp: Option<Stamp>) -> Self {
-        Self { policy, stamp, looked: Moment::from_unix_millis(0) }
+    fn of(base: Policy, policy: Arc<Policy>) -> Self {
+        Self { base, policy, stamp: None, looked: Moment::from_unix_millis(0) }
     }
 }
 
@@ -150,7 +160,8 @@ impl Shared {
         if file.stamp() == self.state().stamp {
             return false;
         }
-        match self.compile() {
+        let base = self.state().base.clone();
+        match self.compile(&base) {
             Ok((policy, stamp)) => {
                 let mut state = self.state();
                 let answers = state.policy.answers().clone();
@@ -166,13 +177,13 @@ impl Shared {
         }
     }
 
-    fn compile(&self) -> Result<(Policy, Option<Stamp>), GrantsFault> {
+    fn compile(&self, base: &Policy) -> Result<(Policy, Option<Stamp>), GrantsFault> {
         let (remembered, stamp) = match &self.file {
             Some(file) => file.load()?,
             None => (config::Settings::default(), None),
         };
         let invalid = |invalid: config::Invalid| GrantsFault::Invalid { problems: invalid.problems };
-        let mut policy = self.base.with_remembered(&remembered).map_err(invalid)?.value;
+        let mut policy = base.with_remembered(&remembered).map_err(invalid)?.value;
         if let Some(project) = &self.project {
             policy = policy.restrict_by(project).map_err(invalid)?.value;
         }

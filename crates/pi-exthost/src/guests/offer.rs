@@ -65,7 +65,7 @@ impl Guests {
     /// Every tool whose name providers take; of several with one name, that of the guest that was attached first.
     pub fn tools(&self) -> Vec<GuestTool> {
         let mut tools: Vec<GuestTool> = Vec::new();
-        for attached in self.attached() {
+        for attached in self.attached().iter() {
             let registration = attached.guest.registration();
             for offer in registration.tools.iter().filter(|offer| is_tool_name(&offer.definition.name)) {
                 if tools.iter().all(|tool| tool.offer.definition.name != offer.definition.name) {
@@ -99,7 +99,7 @@ impl Guests {
     pub fn commands(&self) -> Vec<GuestCommand> {
         let mut seen = BTreeMap::<String, usize>::new();
         let mut commands = Vec::new();
-        for attached in self.attached() {
+        for attached in self.attached().iter() {
             let registration = attached.guest.registration();
             for offer in &registration.commands {
                 let name = &offer.definition.name;
@@ -192,8 +192,8 @@ impl Guests {
         collisions
     }
 
-    fn offering(&self, offers: impl Fn(&Registration) -> bool) -> Option<&Attached> {
-        self.attached().iter().find(|attached| offers(&attached.guest.registration()))
+    fn offering(&self, offers: impl Fn(&Registration) -> bool) -> Option<Attached> {
+        self.attached().iter().find(|attached| offers(&attached.guest.registration())).cloned()
     }
 }
 

@@ -34,7 +34,8 @@ impl Guests {
     /// All of them, in the order in which they were attached.
     pub fn enrolled(&self) -> Vec<Enrolled> {
         let house = self.house.get().and_then(Weak::upgrade);
-        let enrolled = self.guests.iter().map(|attached| {
+        let attached = self.attached();
+        let enrolled = attached.iter().map(|attached| {
             let registration = attached.guest.registration();
             let desk = house.as_ref().and_then(|house| house.desk_of(&registration.id));
             let needs = desk.iter().flat_map(|desk| desk.identity().declared.requirements());

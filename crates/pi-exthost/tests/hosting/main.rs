@@ -1,5 +1,6 @@
 //! What a session can rely on, whatever its guests do.
 
+mod coming;
 mod drawings;
 mod faults;
 mod folding;
