@@ -1499,7 +1499,11 @@ capabilities: Array<string>, tools: Array<string>,
 /**
  * Slash commands.
  */
-commands: Array<string>, calls: number, 
+commands: Array<string>, 
+/**
+ * About what its tools cost in every request to a model, in tokens.
+ */
+toolTokens?: number, calls: number, 
 /**
  * Calls that policy did not allow.
  */
@@ -1933,7 +1937,7 @@ frame?: Array<string>, };
 /**
  * Everything that the server sends by itself.
  */
-export type ServerEvent = { "type": "server_ready", data: ServerReady, } | { "type": "server_shutdown", data: ServerShutdown, } | { "type": "session_created", data: SessionCreated, } | { "type": "session_deleted", data: SessionDeleted, } | { "type": "startup_recovery_summary", data: StartupRecovery, } | { "type": "command_accepted", data: CommandPhase, } | { "type": "command_started", data: CommandPhase, } | { "type": "command_finished", data: FinishedCommand, } | { "type": "event" } & Numbered | { "type": "session_snapshot", data: SessionSnapshot, } | { "type": "connection_closing", data: ConnectionClosing, };
+export type ServerEvent = { "type": "server_ready", data: ServerReady, } | { "type": "server_shutdown", data: ServerShutdown, } | { "type": "session_created", data: SessionCreated, } | { "type": "session_deleted", data: SessionDeleted, } | { "type": "extensions_changed", data: ExtensionList, } | { "type": "startup_recovery_summary", data: StartupRecovery, } | { "type": "command_accepted", data: CommandPhase, } | { "type": "command_started", data: CommandPhase, } | { "type": "command_finished", data: FinishedCommand, } | { "type": "event" } & Numbered | { "type": "session_snapshot", data: SessionSnapshot, } | { "type": "connection_closing", data: ConnectionClosing, };
 
 export type ServerReady = { serverVersion: string, protocolVersion: string, transports: Array<Transport>, 
 /**

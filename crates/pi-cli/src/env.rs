@@ -31,6 +31,7 @@ pub(crate) fn all() -> impl Iterator<Item = (OsString, OsString)> {
 }
 
 /// What the variables say.
+#[derive(Clone)]
 pub(crate) struct Environment {
     pub(crate) no_color: bool,
     pub(crate) force_color: bool,

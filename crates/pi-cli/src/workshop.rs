@@ -3,6 +3,7 @@
 //! [`Workshop::open`] reads it from the arguments, the environment and the files of the person and the project, says what
 //! is odd about them, and asks nobody. Which conversation it is for is decided in [`seat`], who answers in [`model`].
 
+pub(crate) mod company;
 pub(crate) mod extensions;
 pub(crate) mod model;
 pub(crate) mod seat;
@@ -40,7 +41,8 @@ use pi_tools::{
 use pi_transcript::Block;
 
 use self::{
-    extensions::{Bench, Extensions, Hosted},
+    company::{Company, Loaded},
+    extensions::{Bench, Extensions},
     model::Answering,
     seat::Seat,
 };
@@ -68,10 +70,9 @@ pub(crate) struct Workshop {
     is_project_trusted: bool,
     /// Whether what was found is told otherwise than it stands in the files.
     is_scrubbed: bool,
-    extensions: Extensions,
-    folders: Folders,
-    tooling: pi_tools::Settings,
-    queue: Arc<FileQueue>,
+    extensions: Arc<Extensions>,
+    /// What extensions share with the session's own tools.
+    bench: Arc<Bench>,
 }
 
 /// A session that was started.
@@ -222,6 +223,14 @@ impl Workshop {
         let queue = Arc::new(FileQueue::default());
         let workspace = workspace(&folders, tooling.clone(), Arc::clone(&queue))?;
         let models = providers.into_models(answering.key.clone(), &settings, kit.breakers.clone());
+        let bench = Bench {
+            tools: tools.clone(),
+            tooling,
+            queue,
+            folders,
+            redactor: Arc::clone(&redactor),
+            keys: Some(extensions::key_ring(models.clone())),
+        };
         let is_project_trusted = trust == settings::trust::Trust::Trusted;
         let composer = Arc::new(Composer {
             places,
@@ -243,10 +252,8 @@ impl Workshop {
             system,
             is_project_trusted,
             is_scrubbed,
-            extensions,
-            folders,
-            tooling,
-            queue,
+            extensions: Arc::new(extensions),
+            bench: Arc::new(bench),
         })
     }
 
@@ -269,17 +276,10 @@ impl Workshop {
         shell: Option<Arc<dyn ShellWatch>>,
     ) -> Started {
         let post = Post::new();
-        let ended = post.ended();
-        let bench = Bench {
-            tools: self.tools.clone(),
-            tooling: self.tooling.clone(),
-            queue: Arc::clone(&self.queue),
-            folders: self.folders.clone(),
-            redactor: Arc::clone(&self.composer.redactor),
-            keys: Some(extensions::key_ring(self.models.clone())),
-        };
-        let Hosted { guests, dispatcher, notes, unmet } =
-            self.extensions.start(&post, seat.header.id.as_str(), bench).await;
+        let (extensions, bench) = (Arc::clone(&self.extensions), Arc::clone(&self.bench));
+        let (company, Loaded { notes, unmet }) =
+            Company::begin(extensions, bench, &post, seat.header.id.as_str(), entrance.mode).await;
+        let guests = Arc::clone(company.guests());
         let mut blueprint = Blueprint { shell, ..self.blueprint(seat, answering, entrance) };
         if let ActiveTools::Usual(names) = &mut blueprint.active_tools {
             // A tool of an extension is active unless its author or the person says otherwise.
@@ -291,14 +291,7 @@ impl Workshop {
         }
         let unmet = unmet.or_else(|| self.unoffered(&guests)).or_else(|| unbrought(&guests, answering));
         blueprint.guests = guests;
-        let session = pi_session::start_at(post, blueprint);
-        if let Some(dispatcher) = dispatcher {
-            // Its owner is the session: it ends soon after.
-            tokio::spawn(async move {
-                ended.cancelled().await;
-                dispatcher.close().await;
-            });
-        }
+        let session = pi_session::start_at(post.attended(company), blueprint);
         Started { session, notes, unmet }
     }
 

@@ -8,7 +8,7 @@ mod registration;
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -49,6 +49,16 @@ pub trait Guest: Send + Sync {
     /// How it runs, for whoever lists extensions; nothing else depends on it.
     fn tier(&self) -> Tier;
 
+    /// How it stands, for whoever lists extensions.
+    fn condition(&self) -> Condition {
+        Condition::Running
+    }
+
+    /// How many bytes of memory it has now; nothing where nobody can tell. It may have to be asked, so bound the waiting.
+    fn memory(&self) -> BoxFuture<'_, Option<u64>> {
+        async { None }.boxed()
+    }
+
     /// One of its handlers hears an event; `handler` counts those of the same hook, in the order of their registration.
     /// A handler that is gone by now has nothing to say ([`Outcome::Notice`]).
     fn handle(&self, handler: usize, event: Arc<Event>, ask: Ask) -> BoxFuture<'_, Result<Outcome, GuestFault>>;
@@ -81,6 +91,18 @@ pub trait Guest: Send + Sync {
     /// Ends it: no call follows, and calls that are still open end with [`GuestFault::Gone`]. The caller waits a bounded
     /// time and then drops the future and the guest.
     fn shutdown(&self) -> BoxFuture<'_, ()>;
+}
+
+/// How a guest stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    Running,
+    /// It was stopped, and starts anew when it is needed.
+    Resting,
+    /// Nothing can be asked of it now.
+    Failed {
+        why: String,
+    },
 }
 
 /// The conditions under which something is asked of a guest.

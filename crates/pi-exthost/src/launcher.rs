@@ -7,7 +7,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-use pi_extproto::capability::Declared;
+use pi_extproto::{capability::Declared, manifest::Tier};
 pub use pi_policy::{Evidence, Feature, Provenance};
 
 use crate::{
@@ -47,6 +47,8 @@ pub struct Identity {
 /// An extension that was looked at. None of its code has run.
 pub struct Prepared {
     pub identity: Identity,
+    /// How it would run.
+    pub tier: Tier,
     /// Starts it at its desk. Dropping the future stops it.
     pub launch: Launch,
 }

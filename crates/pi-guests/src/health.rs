@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pi_exthost::GuestId;
+use pi_exthost::{GuestId, guest::Condition};
 
 /// How a guest is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,17 @@ pub enum Health {
     Quarantined,
     /// It does not run any more.
     Ended,
+}
+
+impl From<Health> for Condition {
+    fn from(health: Health) -> Self {
+        match health {
+            Health::Running => Self::Running,
+            Health::Resting { .. } => Self::Resting,
+            Health::Quarantined => Self::Failed { why: "it was stopped too often".to_owned() },
+            Health::Ended => Self::Failed { why: "it has ended".to_owned() },
+        }
+    }
 }
 
 /// How often and how soon a guest that was stopped is started anew.

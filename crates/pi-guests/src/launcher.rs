@@ -162,6 +162,7 @@ impl Launcher for Tiers {
     fn prepare(&self, source: Source) -> BoxFuture<'_, Result<Prepared, LaunchFault>> {
         async move {
             let PreparedGuest { identity, mut program, notices } = self.prepare_guest(source).await?;
+            let tier = program.tier();
             let launch = move |desk: Desk| {
                 async move {
                     tell(&desk, notices);
@@ -171,7 +172,7 @@ impl Launcher for Tiers {
                 }
                 .boxed()
             };
-            Ok(Prepared { identity, launch: Box::new(launch) })
+            Ok(Prepared { identity, tier, launch: Box::new(launch) })
         }
         .boxed()
     }

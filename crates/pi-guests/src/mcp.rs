@@ -27,7 +27,7 @@ pub use self::{
     guest::{McpGuest, Program, Standing},
     limits::Limits,
     link::{About, LinkFault},
-    pins::{Changed, PinFault, Pins},
+    pins::{Changed, PinFault, Pins, Record},
     prepare::{Base, grants, guest_id, prepare, program},
     reading::{PromptFace, ToolFace},
 };

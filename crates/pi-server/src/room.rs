@@ -219,6 +219,13 @@ impl Room {
         }
     }
 
+    /// Takes over which slash commands the extensions of the session have now.
+    async fn learn_commands(&self, session: &Session) {
+        // A session that is gone has none that anybody could call.
+        let Ok(commands) = extension_commands(session).await else { return };
+        self.stage.write().unwrap_or_else(PoisonError::into_inner).commands = commands;
+    }
+
     /// Puts a session into the room, in the place of the one that was in it.
     pub async fn enter(self: &Arc<Self>, made: Made, turns: &Turns) -> Result<Session, SessionGone> {
         let Made { session, file, text: _ } = made;

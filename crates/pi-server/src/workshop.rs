@@ -7,7 +7,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use pi_session::{
-    Beginning, Session, ShellWatch,
+    Beginning, Session, ShellWatch, Switch,
     directory::{ForkPoint, Stored},
 };
 use pi_transcript::{EntryId, ProviderId};
@@ -23,6 +23,9 @@ pub trait Workshop: Send + Sync + 'static {
 
     /// Removes a session file for good; `name` is the file's name once more. Waits for the disk.
     fn delete(&self, file: PathBuf, name: String) -> BoxFuture<'_, Result<(), MakeError>>;
+
+    /// Writes down for good that an extension is switched on or off for this person. Waits for the disk.
+    fn remember_extension(&self, id: &str, switch: Switch) -> BoxFuture<'_, Result<(), MakeError>>;
 
     /// How the circuit breakers of the providers stand that were asked so far.
     fn circuits(&self) -> Vec<CircuitBreakerMetrics>;

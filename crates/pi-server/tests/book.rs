@@ -29,7 +29,7 @@ use pi_server::{
     settings::Settings,
     workshop::{Made, MakeError, Order as Wish, Workshop},
 };
-use pi_session::directory::Stored;
+use pi_session::{Switch, directory::Stored};
 use pi_transcript::{ProviderId, SessionId};
 use pi_wire::{command::Lifecycle, response::CircuitBreakerMetrics};
 use tempfile::TempDir;
@@ -284,6 +284,10 @@ impl Workshop for Idle {
     }
 
     fn delete(&self, _: PathBuf, _: String) -> BoxFuture<'_, Result<(), MakeError>> {
+        Box::pin(async { Err(MakeError::Missing) })
+    }
+
+    fn remember_extension(&self, _: &str, _: Switch) -> BoxFuture<'_, Result<(), MakeError>> {
         Box::pin(async { Err(MakeError::Missing) })
     }
 

@@ -21,12 +21,13 @@ use crate::{
     archive::Archive,
     chute, context, cut,
     departure::{Beginning, Owner},
+    extensions::{Steward, Unattended},
     file::Opened,
     finished::Notebook,
     herald::Brake,
     input::Composer,
     listing::Counted,
-    mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe, Worth, switched},
+    mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe, Traces, Worth, switched},
     models::{Choice, Models},
     offer::{ActiveTools, Offer},
     queue::{
@@ -88,6 +89,7 @@ pub struct Post {
     emit: chute::Sender<AgentEvent>,
     heard: chute::Receiver<AgentEvent>,
     ended: CancellationToken,
+    steward: Option<Arc<dyn Steward>>,
 }
 
 /// The way of extensions into the mailbox. It does not keep the session alive.
@@ -99,7 +101,13 @@ impl Post {
         // Unbounded, because whoever tells something here cannot wait: questions that end when they are dropped,
         // extensions that fail, and what they draw. There are few of these, and frames come at the pace of a screen.
         let (emit, heard) = chute::open();
-        Self { letters, received, emit, heard, ended: CancellationToken::new() }
+        Self { letters, received, emit, heard, ended: CancellationToken::new(), steward: None }
+    }
+
+    /// The same for a session whose extensions somebody looks after.
+    #[must_use]
+    pub fn attended(self, steward: Arc<dyn Steward>) -> Self {
+        Self { steward: Some(steward), ..self }
     }
 
     /// Hears how extensions fail, and tells everybody who listens to the session.
@@ -148,7 +156,8 @@ pub fn start(blueprint: Blueprint) -> Session {
 
 /// Makes a session, which runs from here on. Needs a tokio runtime.
 pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
-    let Post { letters, received, emit, heard, ended } = post;
+    let Post { letters, received, emit, heard, ended, steward } = post;
+    let steward = steward.unwrap_or_else(|| Arc::new(Unattended(Arc::downgrade(&blueprint.guests))));
     let worth = match blueprint.mode {
         Mode::Server => Worth::Anything,
         Mode::Terminal | Mode::Json | Mode::Print => Worth::Words,
@@ -216,6 +225,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         composer: blueprint.composer,
         intake: Intake::new(),
         hearing,
+        traces: Traces::default(),
         running: None,
         awaiting_idle: Vec::new(),
         riding: Vec::new(),
@@ -243,7 +253,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         let _ended = ended.drop_guard();
         mailbox.work(received, heard).await;
     });
-    Session::new(letters)
+    Session::new(letters, steward)
 }
 
 /// The ways to the people who see the session.

@@ -18,6 +18,7 @@ mod departure;
 pub mod directory;
 mod draft;
 pub mod export;
+pub mod extensions;
 mod factory;
 pub mod file;
 mod finished;
@@ -42,7 +43,6 @@ pub mod weights;
 
 pub use pi_exthost::{
     drawings::{KeyFault, Press},
-    guests::Enrolled,
     port::{CommandInfo, CommandSource, ToolInfo},
     questions::{AnswerFault, MOST_OPEN as MOST_OPEN_QUESTIONS, OpenQuestion, is_unasked},
 };

@@ -20,6 +20,7 @@ mod scribe;
 mod serve;
 mod show;
 mod source;
+mod traces;
 mod tree;
 
 use std::{io, sync::Arc};
@@ -47,6 +48,7 @@ pub(crate) use self::{
     letter::{Letter, Request},
     scribe::{Scribe, Worth},
     source::switched,
+    traces::Traces,
 };
 use crate::{
     chute,
@@ -90,6 +92,7 @@ pub(crate) struct Mailbox {
     pub(crate) composer: Arc<Composer>,
     pub(crate) intake: Intake,
     pub(crate) hearing: Hearing,
+    pub(crate) traces: Traces,
     pub(crate) running: Option<Running>,
     /// Told when nothing runs and nothing is on its way.
     pub(crate) awaiting_idle: Vec<oneshot::Sender<()>>,

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use pi_envelope::Envelope;
 use pi_exthost::{
     drawings::{KeyFault, Press},
-    guests::Enrolled,
     port::{CommandInfo, ToolInfo},
     questions::{AnswerFault, OpenQuestion},
 };
@@ -31,6 +30,7 @@ use crate::{
     complaint::Complaint,
     context::Spoken,
     departure::Departure,
+    extensions::{Extension, Steward, SwitchError},
     herald::{Reading, Subscription},
     input::{Utterance, Voice},
     listing::{ContextSource, Outline, Page, ReadingError, Side, SourceError, Whole},
@@ -46,11 +46,12 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Session {
     mailbox: mpsc::Sender<Letter>,
+    steward: Arc<dyn Steward>,
 }
 
 impl Session {
-    pub(crate) fn new(mailbox: mpsc::Sender<Letter>) -> Self {
-        Self { mailbox }
+    pub(crate) fn new(mailbox: mpsc::Sender<Letter>, steward: Arc<dyn Steward>) -> Self {
+        Self { mailbox, steward }
     }
 
     /// Says what somebody typed, and waits until the run that it began, or the command that it called, has ended. The
@@ -168,9 +169,19 @@ impl Session {
         self.ask(Request::Commands).await
     }
 
-    /// The extensions of the session, and what they have done.
-    pub async fn extensions(&self) -> Result<Vec<Enrolled>, SessionGone> {
-        self.ask(Request::Extensions).await
+    /// The extensions of the session, those that do not run as well, and what they have done. Waits for them, a bounded time.
+    pub async fn extensions(&self) -> Vec<Extension> {
+        self.steward.list().await
+    }
+
+    /// Switches an extension on or off, until the session ends. Waits until it has started or ended; see [`Steward::switch`].
+    pub async fn switch_extension(&self, id: &str, switch: Switch) -> Result<Extension, SwitchError> {
+        self.steward.switch(id, switch).await
+    }
+
+    /// Starts an extension anew, or all of them, from what is on the disk; see [`Steward::reload`].
+    pub async fn reload_extensions(&self, id: Option<&str>) -> Result<Vec<Extension>, SwitchError> {
+        self.steward.reload(id).await
     }
 
     /// Every model that can be asked, those of extensions first.

@@ -18,7 +18,7 @@ use crate::{
     frame::Frame,
     id::{CommandId, Epoch, IdempotencyKey},
     registry::Feature,
-    response::{Outcome, Response, StartupRecovery},
+    response::{ExtensionList, Outcome, Response, StartupRecovery},
 };
 
 /// The version of the document that we implement. Additions are announced as [`Feature`]s and do not change it.
@@ -42,6 +42,10 @@ pub enum ServerEvent {
     },
     SessionDeleted {
         data: SessionDeleted,
+    },
+    /// Extensions were switched on or off, or loaded anew: how these stand now.
+    ExtensionsChanged {
+        data: ExtensionList,
     },
     /// What was found in the journal at the start; the second frame on a connection, if there is a journal.
     StartupRecoverySummary {

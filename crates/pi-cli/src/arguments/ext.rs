@@ -41,6 +41,10 @@ pub(crate) enum ExtCommand {
     Deny(DecisionArguments),
     /// Take back what was decided about an extension, as if nobody had ever been asked
     Forget(ForgetArguments),
+    /// Start an extension again in sessions to come
+    Enable(SwitchArguments),
+    /// Do not start an extension in sessions to come
+    Disable(SwitchArguments),
     /// Show what was decided about extensions
     Grants(GrantsArguments),
     /// Look at what extensions did
@@ -228,6 +232,16 @@ pub(crate) struct ExtListArguments {
 }
 
 #[derive(Args)]
+pub(crate) struct SwitchArguments {
+    /// The extension, as `pi ext list` names it; an MCP server is mcp:NAME
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) name: String,
+    /// Print what was done as an object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct DecisionArguments {
     /// The extension, as denials and `pi ext list` name it
     #[arg(value_parser = NonEmptyStringValueParser::new())]
@@ -334,6 +348,7 @@ impl ExtCommand {
             ExtCommand::Allow(arguments) => arguments.decision.json,
             ExtCommand::Deny(arguments) => arguments.json,
             ExtCommand::Forget(arguments) => arguments.json,
+            ExtCommand::Enable(arguments) | ExtCommand::Disable(arguments) => arguments.json,
             ExtCommand::Grants(arguments) => arguments.json,
             ExtCommand::Ledger(LedgerCommand::List(arguments)) => arguments.json,
             ExtCommand::Ledger(

@@ -19,8 +19,11 @@ mod run_command;
 mod run_tool;
 mod scan;
 mod sign;
+mod switch;
 mod trial;
 mod verify;
+
+use pi_session::Switch;
 
 use crate::{arguments::ext::ExtCommand, console::Console, env::Environment, exit::Exit, failure::Failure};
 
@@ -41,6 +44,8 @@ pub(crate) fn run(command: &ExtCommand, environment: &Environment, console: &mut
         ExtCommand::Allow(arguments) => allow::run(arguments, environment, console),
         ExtCommand::Deny(arguments) => deny::run(arguments, environment, console),
         ExtCommand::Forget(arguments) => forget::run(arguments, environment, console),
+        ExtCommand::Enable(arguments) => switch::run(arguments, Switch::On, environment, console),
+        ExtCommand::Disable(arguments) => switch::run(arguments, Switch::Off, environment, console),
         ExtCommand::Grants(_) => grants::run(environment, console),
         ExtCommand::Ledger(command) => ledger::run(command, environment, console),
     }

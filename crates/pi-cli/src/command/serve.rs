@@ -202,8 +202,9 @@ async fn serve(
     files::raise_limit();
     let breakers = Breakers::new();
     let sessions = seat::project(arguments.kept.session_dir.as_deref(), &ground, environment);
+    let sessions = sessions.map(|project| project.sessions);
     let (counter, orders) =
-        Counter::open(sessions.map(|project| project.sessions), ground.directory.clone(), breakers.clone());
+        Counter::open(sessions, ground.directory.clone(), environment.agent_directory.clone(), breakers.clone());
     // Before anybody is told that we serve: whoever ends us from then on is heard.
     let stops = Stops::listen().map_err(ServeFailure::Signals)?;
     // Before anything is written: a port that is taken is the usual mistake.

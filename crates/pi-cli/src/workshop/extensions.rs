@@ -1,7 +1,6 @@
-//! The extensions of a session: which there are, under which rules, and how they are started.
+//! The extensions of a folder: which there are, under which rules, which are switched off, and what they are started with.
 //!
-//! Each session has guests and a dispatcher of its own. An extension that cannot be started costs itself: the session
-//! begins without it, and whoever is there is told what to do about it.
+//! Those of one session, which run, are its [company](super::company).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,10 +11,9 @@ use std::{
 
 use futures_util::future::join_all;
 use pi_exthost::{
-    Dispatcher, Fittings, GrantsFile, Guest, Guests, KeyRing, Ledger, Patience, ProxyFinder, Rulebook, SystemResolver,
-    Trace,
+    Dispatcher, Fittings, GrantsFile, Guests, KeyRing, Ledger, ProxyFinder, Rulebook, SystemResolver, Trace,
     guest::{Flag, FlagDefault},
-    launcher::{Identity, LaunchFault, Launcher, Prepared, Source},
+    launcher::{LaunchFault, Launcher, Prepared, Source},
     ledger::{self, LedgerFault},
     port::SessionPort,
 };
@@ -29,27 +27,26 @@ use pi_guests::{
 use pi_policy::{Policy, config};
 use pi_provider::transport::Proxies;
 use pi_redact::Redactor;
-use pi_session::{Post, models::Models, settings::Origin};
+use pi_session::{
+    Switch,
+    models::Models,
+    settings::{Origin, Settings, change},
+};
 use pi_tools::{
     Registry,
     files::{FileQueue, Folders},
 };
 use pi_transcript::ProviderId;
 use serde_json::Value;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 use url::Url;
 
 use super::{Ground, now};
 use crate::{
     arguments::talk::ExtensionArguments,
-    command,
     env::{self, Environment},
     failure::{Failure, SessionFailure},
-    scratch::Scratch,
 };
-
-/// How long an extension may take to load, waiting included.
-const LOADING: Duration = Duration::from_secs(30);
 
 /// How long the ledger of a session that has ended may take to be closed, and how often we look.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -58,40 +55,45 @@ const MOMENT: Duration = Duration::from_millis(5);
 /// The folder of the ledgers of trials, beside those of sessions.
 pub(crate) const TRIALS: &str = "trials";
 
-/// What every session of a process needs to start its extensions.
+/// What every session of a folder needs to start its extensions.
 pub(crate) struct Extensions {
-    /// Where they are looked for, each time that a session is started.
+    /// Where they are looked for, each time that they are started.
     places: Places,
-    wanted: Wanted,
-    /// Servers of the Model Context Protocol.
-    servers: Vec<Server>,
-    base: Base,
+    /// Nothing but what is named on the command line.
+    only_named: bool,
+    named: Vec<String>,
     /// Nothing if extensions cannot be built here.
     launcher: Option<Arc<dyn Launcher>>,
+    /// What the person's settings say.
     policy: Policy,
     /// What the project takes away.
     project: Option<config::Settings>,
-    agent: Option<PathBuf>,
+    base: Base,
+    environment: Environment,
+    /// Where ledgers are kept; nothing where there is no place for them.
     logs: Option<PathBuf>,
-    scratch: Scratch,
     /// Where the protocol is written.
     traced: Option<PathBuf>,
     /// Flags of extensions that somebody gave a value.
     flags: BTreeMap<String, Value>,
 }
 
-/// One that was started, or why it was not.
-struct Started<'a> {
-    from: From<'a>,
-    launched: Result<Arc<dyn Guest>, LaunchFault>,
-    took: Duration,
+/// What there is at a moment.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) sources: Vec<Source>,
+    /// Servers of the Model Context Protocol, also those that are off.
+    pub(crate) servers: Vec<Server>,
+    pub(crate) off: Off,
+    /// What is left out.
+    pub(crate) notices: Vec<String>,
 }
 
-/// Where a guest comes from.
-#[derive(Clone, Copy)]
-enum From<'a> {
-    Source(&'a Source),
-    Server(&'a Server),
+/// Which extensions are switched off, by their ids, and by whom.
+#[derive(Debug, Default)]
+pub(crate) struct Off {
+    by_person: BTreeSet<String>,
+    by_project: BTreeSet<String>,
 }
 
 /// What guests share with the session's own tools.
@@ -105,14 +107,33 @@ pub(crate) struct Bench {
     pub(crate) keys: Option<KeyRing>,
 }
 
-/// Guests that were started for a session.
-pub(crate) struct Hosted {
-    pub(crate) guests: Arc<Guests>,
-    pub(crate) dispatcher: Option<Dispatcher>,
-    /// What was odd about starting them.
-    pub(crate) notes: Vec<String>,
-    /// That something is not as somebody asked for it.
-    pub(crate) unmet: Option<SessionFailure>,
+impl Off {
+    fn of(settings: &Settings) -> Self {
+        let mut off = Self::default();
+        for name in &settings.disabled_extensions {
+            let by = if name.origin == Origin::Project { &mut off.by_project } else { &mut off.by_person };
+            by.insert(name.text.clone());
+        }
+        off
+    }
+
+    /// Why nobody but the project can switch it on.
+    pub(crate) fn by_project(&self, id: &str) -> Option<String> {
+        let why = "the project's settings switch it off: disabledExtensions in .pi/settings.json";
+        self.by_project.contains(id).then(|| why.to_owned())
+    }
+
+    /// Whether anybody switched it off.
+    pub(crate) fn holds(&self, id: &str) -> bool {
+        self.by_person.contains(id) || self.by_project.contains(id)
+    }
+}
+
+/// Writes down for good that a person switched an extension. Without an agent directory nothing is remembered.
+pub(crate) fn remember(agent: Option<&Path>, id: &str, switch: Switch) -> Result<(), String> {
+    let agent = agent.ok_or("there is no agent directory to remember it in; set PI_CODING_AGENT_DIR")?;
+    let told = |error: change::ChangeError| crate::failure::told(&error);
+    change::switch_extension(&agent.join("settings.json"), id, switch).map_err(told)
 }
 
 impl Extensions {
@@ -129,32 +150,32 @@ impl Extensions {
             agent: environment.agent_directory.clone(),
             home: environment.home.clone(),
         };
-        let wanted =
-            Wanted { only_named: arguments.no_extensions, named: arguments.extension.clone(), listed: listed(ground) };
-        let missing = named(&places, &wanted).notices;
+        let missing = named(&places, &arguments.extension).notices;
         if !missing.is_empty() {
             let problems = missing.iter().map(ToString::to_string).collect();
             return Err(SessionFailure::Unloaded { problems }.into());
         }
-        let Discovered { notices, .. } = discovery::discover(&places, &wanted);
         let around = surroundings(&ground.directory, policy, flags(arguments), environment);
-        let mut notices: Vec<String> = notices.iter().map(ToString::to_string).collect();
+        let mut notices = Vec::new();
         let launcher = launcher(around, &mut notices);
-        let (servers, policy) = servers(arguments, ground, policy, environment, &mut notices);
         let extensions = Self {
             places,
-            wanted,
-            servers,
-            base: server_base(&ground.directory, environment, mcp::Limits::default()),
+            only_named: arguments.no_extensions,
+            named: arguments.extension.clone(),
             launcher,
-            policy,
+            policy: policy.clone(),
             project: project_policy(&ground.directory),
-            agent: environment.agent_directory.clone(),
+            base: server_base(&ground.directory, environment, mcp::Limits::default()),
+            environment: environment.clone(),
             logs: logs(environment),
-            scratch: environment.scratch.clone(),
             traced: arguments.trace_protocol.clone(),
             flags: flags(arguments),
         };
+        let found = extensions.look_at(&ground.settings);
+        notices.extend(found.notices.iter().cloned());
+        if let Err(problem) = extensions.rules(&found.servers) {
+            notices.push(problem);
+        }
         Ok((extensions, notices))
     }
 
@@ -163,108 +184,68 @@ impl Extensions {
         let nowhere = Places { directory: PathBuf::new(), is_trusted: false, agent: None, home: None };
         Self {
             places: nowhere,
-            wanted: Wanted { only_named: true, ..Wanted::default() },
-            servers: Vec::new(),
-            base: server_base(Path::new("."), environment, mcp::Limits::default()),
+            only_named: true,
+            named: Vec::new(),
             launcher: None,
             policy: policy.clone(),
             project: None,
-            agent: environment.agent_directory.clone(),
+            base: server_base(Path::new("."), environment, mcp::Limits::default()),
+            environment: environment.clone(),
             logs: logs(environment).map(|logs| logs.join(TRIALS)),
-            scratch: environment.scratch.clone(),
             traced: None,
             flags: BTreeMap::new(),
         }
     }
 
-    /// Those that there are now.
-    pub(crate) fn sources(&self) -> Vec<Source> {
-        if self.launcher.is_some() { discovery::discover(&self.places, &self.wanted).sources } else { Vec::new() }
+    /// Those that there are now: folders, settings and files of servers are read anew. Whether the project is trusted stays
+    /// as it was.
+    pub(crate) fn look(&self) -> Found {
+        let (_, _, resolved) = Ground::resolve(&self.places.directory, &self.environment);
+        self.look_at(&resolved.settings)
     }
 
-    pub(crate) fn servers(&self) -> &[Server] {
-        &self.servers
+    fn look_at(&self, settings: &Settings) -> Found {
+        let wanted = Wanted { only_named: self.only_named, named: self.named.clone(), listed: listed(settings) };
+        let Discovered { sources, notices } = discovery::discover(&self.places, &wanted);
+        let mut found = Found {
+            sources: if self.launcher.is_some() { sources } else { Vec::new() },
+            servers: Vec::new(),
+            off: Off::of(settings),
+            notices: notices.iter().map(ToString::to_string).collect(),
+        };
+        if !self.only_named {
+            let places = mcp::places::Where {
+                project: self.places.directory.clone(),
+                is_trusted: self.places.is_trusted,
+                agent: self.places.agent.clone(),
+            };
+            let servers = mcp::places::find(&places, &env::lookup);
+            found.notices.extend(servers.notices.iter().map(ToString::to_string));
+            found.servers = servers.servers;
+        }
+        found
     }
 
     /// Whether there are none now.
     pub(crate) fn is_empty(&self) -> bool {
-        self.sources().is_empty() && self.servers.is_empty()
+        let found = self.look();
+        found.sources.is_empty() && found.servers.is_empty()
     }
 
-    /// Starts them all, side by side, for the session behind `post`.
-    pub(crate) async fn start(&self, post: &Post, session: &str, bench: Bench) -> Hosted {
-        let sources = self.sources();
-        if sources.is_empty() && self.servers.is_empty() {
-            let unmet = self.unknown_flag(&Guests::none());
-            return Hosted { guests: Arc::new(Guests::none()), dispatcher: None, notes: Vec::new(), unmet };
-        }
-        let own: BTreeSet<String> = bench.tools.names().map(str::to_owned).collect();
-        let mut notes = Vec::new();
-        let trace = match self.trace(&bench.redactor) {
-            Ok(trace) => trace,
-            Err(problem) => {
-                notes.push(problem);
-                None
-            }
-        };
-        let ledger = self.ledger(session, &bench.redactor).await;
-        let dispatcher = ledger.and_then(|ledger| self.dispatcher(post.port(), ledger, bench, trace.clone()));
-        let dispatcher = match dispatcher {
-            Ok(dispatcher) => dispatcher,
-            Err(problem) => {
-                let problem = format!("no extension is loaded: {problem}");
-                let unmet = self.unloaded(std::slice::from_ref(&problem), &sources);
-                notes.push(problem);
-                return Hosted { guests: Arc::new(Guests::none()), dispatcher: None, notes, unmet };
-            }
-        };
-        let mut prepared = Vec::new();
-        let mut lost = Lost::of(named(&self.places, &self.wanted).sources);
-        let mut names = BTreeMap::new();
-        let looked_at = self.launcher.iter().flat_map(|launcher| {
-            sources.iter().map(move |source| async move { (source, launcher.prepare(source.clone()).await) })
-        });
-        for (source, looked_at) in join_all(looked_at).await {
-            match looked_at {
-                Ok(looked_at) => match namesake(&looked_at.identity, source, &mut names) {
-                    None => prepared.push((From::Source(source), looked_at)),
-                    Some(clash) => lost.add(From::Source(source), clash),
-                },
-                Err(fault) => lost.add(From::Source(source), not_loaded(From::Source(source), &fault)),
-            }
-        }
-        let servers = self.servers.iter().map(|server| (From::Server(server), mcp::prepare(server, &self.base)));
-        let started = join_all(prepared.into_iter().chain(servers).map(|(from, prepared)| {
-            let dispatcher = &dispatcher;
-            async move {
-                let began = Instant::now();
-                let launched = launch(prepared, dispatcher).await;
-                Started { from, launched, took: began.elapsed() }
-            }
-        }));
-        let guests = Guests::new(Patience::default(), post.reporter());
-        let guests = guests.recorded(dispatcher.ledger().clone(), trace);
-        let started = started.await;
-        notes.extend(started.iter().filter_map(|started| late(started, self.base.limits.patience)));
-        let guests = gather(started, guests, &mut lost);
-        notes.extend(lost.notes);
-        notes.extend(odd_tools(&guests, &own));
-        notes.extend(self.servers.iter().filter_map(|server| held_back(server, self.base.pins.as_ref()?)));
-        dispatcher.introduce(&guests);
-        let unloaded = (!lost.named.is_empty()).then_some(SessionFailure::Unloaded { problems: lost.named });
-        let unmet = unloaded.or_else(|| self.unknown_flag(&guests));
-        Hosted { guests, dispatcher: Some(dispatcher), notes, unmet }
+    /// Those of them that somebody named on the command line.
+    pub(super) fn named(&self) -> Vec<Source> {
+        named(&self.places, &self.named).sources
     }
 
     /// That none of those is loaded which somebody named, if they named any that are among `sources`.
-    fn unloaded(&self, problems: &[String], sources: &[Source]) -> Option<SessionFailure> {
-        let named = named(&self.places, &self.wanted).sources;
+    pub(super) fn unloaded(&self, problem: &str, sources: &[Source]) -> Option<SessionFailure> {
+        let named = self.named();
         let is_lost = sources.iter().any(|source| named.contains(source));
-        is_lost.then(|| SessionFailure::Unloaded { problems: problems.to_vec() })
+        is_lost.then(|| SessionFailure::Unloaded { problems: vec![problem.to_owned()] })
     }
 
     /// That somebody gave a value to a flag that no extension has, or one that it does not take.
-    fn unknown_flag(&self, guests: &Guests) -> Option<SessionFailure> {
+    pub(super) fn unknown_flag(&self, guests: &Guests) -> Option<SessionFailure> {
         let registrations = guests.registrations();
         let known: Vec<&Flag> = registrations.iter().flat_map(|registration| &registration.flags).collect();
         self.flags.iter().find_map(|(name, value)| {
@@ -282,8 +263,31 @@ impl Extensions {
         })
     }
 
+    /// The person's rules, with what the entries of servers allow.
+    pub(crate) fn rules(&self, servers: &[Server]) -> Result<Policy, String> {
+        // One that is switched off may lack whatever it needs, and needs nothing.
+        let noted = self.policy.with_remembered(&mcp::grants(servers.iter().filter(|server| !server.is_disabled)));
+        let told = |invalid| format!("no MCP server is started: {invalid}; look at their entries");
+        noted.map(|noted| noted.value).map_err(told)
+    }
+
+    /// Where servers run.
+    pub(crate) fn base(&self) -> &Base {
+        &self.base
+    }
+
+    /// Looks at sources, side by side.
+    pub(crate) async fn prepare(&self, sources: Vec<Source>) -> Vec<(Source, Result<Prepared, LaunchFault>)> {
+        let Some(launcher) = &self.launcher else { return Vec::new() };
+        let looked_at = sources.into_iter().map(|source| async move {
+            let prepared = launcher.prepare(source.clone()).await;
+            (source, prepared)
+        });
+        join_all(looked_at).await
+    }
+
     /// The file into which exchanges are written, if somebody wants one.
-    fn trace(&self, redactor: &Arc<Redactor>) -> Result<Option<Trace>, String> {
+    pub(super) fn trace(&self, redactor: &Arc<Redactor>) -> Result<Option<Trace>, String> {
         let Some(path) = &self.traced else { return Ok(None) };
         let told = |error| format!("{} is not written: {error}; name a file that can be", path.display());
         Trace::create(path, redactor.clone()).map(Some).map_err(told)
@@ -314,13 +318,13 @@ impl Extensions {
         &self,
         port: Arc<dyn SessionPort>,
         ledger: Ledger,
-        bench: Bench,
+        bench: &Bench,
         trace: Option<Trace>,
     ) -> Result<Dispatcher, String> {
         let Bench { tools, tooling, queue, folders, redactor: _, keys } = bench;
-        let unmade = |error| format!("{} cannot be made: {error}", self.scratch.path().display());
-        self.scratch.make().map_err(unmade)?;
-        let rulebook = match &self.agent {
+        let scratch = &self.environment.scratch;
+        scratch.make().map_err(|error| format!("{} cannot be made: {error}", scratch.path().display()))?;
+        let rulebook = match &self.environment.agent_directory {
             Some(agent) => Rulebook::open(self.policy.clone(), self.project.clone(), GrantsFile::in_folder(agent))
                 .map_err(|fault| fault.to_string())?,
             None => Rulebook::new(self.policy.clone()),
@@ -330,14 +334,14 @@ impl Extensions {
             port,
             rulebook,
             ledger,
-            tools,
-            tooling,
-            queue,
-            folders,
+            tools: tools.clone(),
+            tooling: tooling.clone(),
+            queue: Arc::clone(queue),
+            folders: folders.clone(),
             variables: env::all().map(|(name, value)| (text(name), text(value))).collect(),
             resolver: Arc::new(SystemResolver),
             proxy: proxy(),
-            keys,
+            keys: keys.clone(),
             trace,
             limits: pi_exthost::Limits::default(),
             now,
@@ -367,29 +371,6 @@ fn proxy() -> Option<ProxyFinder> {
     let names_one = proxies.http.is_some() || proxies.https.is_some() || proxies.all.is_some();
     let find = move |url: &str| Url::parse(url).ok().and_then(|url| proxies.leading_to(&url).map(str::to_owned));
     names_one.then(|| Arc::new(find) as ProxyFinder)
-}
-
-/// The servers that are started, and the rules with what their entries allow.
-fn servers(
-    arguments: &ExtensionArguments,
-    ground: &Ground,
-    policy: &Policy,
-    environment: &Environment,
-    notices: &mut Vec<String>,
-) -> (Vec<Server>, Policy) {
-    if arguments.no_extensions {
-        return (Vec::new(), policy.clone());
-    }
-    let found = command::mcp::servers(ground, environment);
-    notices.extend(found.notices.iter().map(ToString::to_string));
-    let servers: Vec<Server> = found.servers.into_iter().filter(|server| !server.is_disabled).collect();
-    match policy.with_remembered(&mcp::grants(&servers)) {
-        Ok(noted) => (servers, noted.value),
-        Err(invalid) => {
-            notices.push(format!("no MCP server is started: {invalid}; look at their entries"));
-            (Vec::new(), policy.clone())
-        }
-    }
 }
 
 /// Where servers run.
@@ -448,7 +429,7 @@ fn flags(arguments: &ExtensionArguments) -> BTreeMap<String, Value> {
     arguments.extension_flag.iter().map(flag).collect()
 }
 
-pub(crate) fn listed(ground: &Ground) -> Vec<Listed> {
+pub(crate) fn listed(settings: &Settings) -> Vec<Listed> {
     let listed = |is_package: bool| {
         move |entry: &pi_session::settings::Listed| Listed {
             entry: entry.value.clone(),
@@ -457,7 +438,7 @@ pub(crate) fn listed(ground: &Ground) -> Vec<Listed> {
             is_projects: entry.origin == Origin::Project,
         }
     };
-    let (extensions, packages) = (&ground.settings.extensions, &ground.settings.packages);
+    let (extensions, packages) = (&settings.extensions, &settings.packages);
     extensions.iter().map(listed(false)).chain(packages.iter().map(listed(true))).collect()
 }
 
@@ -469,154 +450,6 @@ pub(crate) fn project_policy(directory: &Path) -> Option<config::Settings> {
 }
 
 /// What somebody named on the command line, and nothing else.
-fn named(places: &Places, wanted: &Wanted) -> Discovered {
-    discovery::discover(places, &Wanted { only_named: true, named: wanted.named.clone(), listed: Vec::new() })
-}
-
-/// Why an extension is not loaded: another has its name, which decisions, ledger and data know it by.
-fn namesake<'s>(identity: &Identity, source: &'s Source, names: &mut BTreeMap<String, &'s Source>) -> Option<String> {
-    let first = *names.entry(identity.id.as_str().to_owned()).or_insert(source);
-    (first != source).then(|| {
-        let (id, path, first) = (&identity.id, source.path.display(), first.path.display());
-        format!("the extension {path} is not loaded: {first} is called {id} too, and comes first; rename one of them")
-    })
-}
-
-/// Tools that are not offered because of their name, and tools of ours that others take the place of.
-fn odd_tools(guests: &Guests, own: &BTreeSet<String>) -> Vec<String> {
-    let refused = guests.misnamed_tools().into_iter().map(|(guest, name)| {
-        format!(
-            "the tool {name:?} of extension {guest} is not offered: providers take letters, digits, _ and -, at most {} of them",
-            pi_exthost::guest::LONGEST_TOOL_NAME
-        )
-    });
-    let replaced = guests.tools().into_iter().filter(|tool| own.contains(&tool.offer.definition.name));
-    let replaced = replaced.map(|tool| {
-        format!("the tool {} is that of extension {}, in the place of ours", tool.offer.definition.name, tool.guest)
-    });
-    refused.chain(replaced).collect()
-}
-
-/// Extensions that are not there, and why.
-struct Lost {
-    /// Those that somebody wants above all.
-    wanted: Vec<Source>,
-    named: Vec<String>,
-    notes: Vec<String>,
-}
-
-impl Lost {
-    fn of(wanted: Vec<Source>) -> Self {
-        Self { wanted, named: Vec::new(), notes: Vec::new() }
-    }
-
-    fn add(&mut self, from: From<'_>, why: String) {
-        let is_named = match from {
-            From::Source(source) => self.wanted.contains(source),
-            From::Server(_) => false,
-        };
-        // Whoever is told with a failure need not be told twice.
-        if is_named { self.named.push(why) } else { self.notes.push(why) }
-    }
-}
-
-async fn launch(prepared: Prepared, dispatcher: &Dispatcher) -> Result<Arc<dyn Guest>, LaunchFault> {
-    let Prepared { identity, launch } = prepared;
-    let desk = dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
-    let began = Instant::now();
-    let guest = match timeout(LOADING, launch(desk.clone())).await {
-        Ok(launched) => launched?,
-        Err(_) => return Err(LaunchFault::Unusable { message: format!("it did not load within {LOADING:?}") }),
-    };
-    desk.registered(&guest.registration(), began.elapsed());
-    Ok(guest)
-}
-
-/// Attaches those that run; what is asked of them is recorded.
-fn gather(started: Vec<Started<'_>>, mut guests: Guests, lost: &mut Lost) -> Arc<Guests> {
-    for Started { from, launched, took: _ } in started {
-        match launched {
-            Ok(guest) => {
-                if let Err(duplicate) = guests.attach(guest) {
-                    lost.add(from, duplicate.to_string());
-                }
-            }
-            Err(fault) => lost.add(from, not_loaded(from, &fault)),
-        }
-    }
-    Arc::new(guests)
-}
-
-/// That a server is not there yet: the session goes on without it.
-fn late(started: &Started<'_>, patience: Duration) -> Option<String> {
-    let From::Server(Server { name, .. }) = started.from else { return None };
-    let is_late = started.launched.is_ok() && started.took >= patience;
-    is_late.then(|| {
-        format!(
-            "the MCP server {name} is not connected yet after {patience:?}; its tools come when it is ready, and `pi mcp test {name}` shows what it does"
-        )
-    })
-}
-
-/// Which tools of a server are held back because they are not described as they were.
-fn held_back(server: &Server, pins: &Pins) -> Option<String> {
-    // A record that cannot be read is told by the server itself, whose tools it costs.
-    let (_, changed) = pins.recorded(server).ok()?;
-    let (name, tools) = (&server.name, changed.join(", "));
-    (!changed.is_empty()).then(|| {
-        format!(
-            "MCP server {name} changed the description of {tools}; not offered until you agree: `pi mcp test {name} --accept`"
-        )
-    })
-}
-
-fn not_loaded(from: From<'_>, fault: &LaunchFault) -> String {
-    let path = match from {
-        From::Source(source) => source.path.display(),
-        From::Server(Server { name, .. }) => {
-            return format!("the MCP server {name} is not connected: {fault}; `pi mcp test {name}` tries it again");
-        }
-    };
-    let what_to_do = match fault {
-        LaunchFault::Missing { .. } => "look at the path",
-        LaunchFault::Unusable { message } if message.contains("pi ext build") => {
-            return format!("the extension {path} is not loaded: {fault}");
-        }
-        LaunchFault::Unusable { .. } => "`pi ext scan` says more",
-        LaunchFault::Failed(_) => "`pi ext inspect` shows it again; --no-extensions begins without",
-    };
-    format!("the extension {path} is not loaded: {fault}; {what_to_do}")
-}
-
-#[cfg(test)]
-mod tests {
-    use pi_exthost::{
-        GuestId,
-        launcher::{Evidence, Provenance},
-    };
-    use pi_extproto::capability::Declared;
-
-    use super::*;
-
-    #[test]
-    fn second_of_a_name_is_told_with_both_places() {
-        let sources = ["/a/twin.ts", "/b/twin.ts"]
-            .map(|path| Source { path: PathBuf::from(path), provenance: Provenance::Trusted });
-        let identity = Identity {
-            id: GuestId::from("twin"),
-            version: "1.0.0".to_owned(),
-            artifact: None,
-            provenance: Provenance::Trusted,
-            origins: Vec::new(),
-            declared: Declared::new(None, None),
-            evidence: Evidence::CLEAN,
-            folder: PathBuf::from("/a"),
-            data: PathBuf::from("/agent/extension-data/twin"),
-            temporary: PathBuf::from("/tmp/twin"),
-        };
-        let mut names = BTreeMap::new();
-        let told = sources.each_ref().map(|source| namesake(&identity, source, &mut names));
-        let clash = "the extension /b/twin.ts is not loaded: /a/twin.ts is called twin too, and comes first; rename one of them";
-        assert_eq!(told, [None, Some(clash.to_owned())]);
-    }
+fn named(places: &Places, named: &[String]) -> Discovered {
+    discovery::discover(places, &Wanted { only_named: true, named: named.to_vec(), listed: Vec::new() })
 }

@@ -160,6 +160,16 @@ fn extension_that_was_named_must_be_there_before_anything_is_said() {
 }
 
 #[test]
+fn extension_that_was_named_and_is_off_keeps_anything_from_being_said() {
+    let world = World::new()
+        .with("guard.ts", "export default () => {};")
+        .with("agent/settings.json", r#"{"disabledExtensions": ["guard"]}"#);
+    let why = "guard.ts is not loaded: it is switched off; `pi ext enable guard` switches it on";
+    check(&world, &["-p", "-m", "demo/demo", "-e", "guard.ts", "Hello"], &[why, "exit 2"]);
+    check(&world, &["-p", "-m", "demo/demo", "Hello"], &["exit 0"]);
+}
+
+#[test]
 fn flags_and_tools_of_extensions_are_those_that_there_are() {
     let world = World::new().with("loud.ts", LOUD);
     let ask = |flag: &str| run(&world, &["-p", "-m", "demo/demo", "-e", "loud.ts", "--extension-flag", flag, "Hello"]);

@@ -160,3 +160,38 @@ fn cache_is_listed_checked_and_pruned() {
     assert!(run(&world, "ext cache prune --older-than 0").starts_with("removed: 2"));
     assert!(run(&world, "ext cache verify").starts_with("0 sound, 0 broken"));
 }
+
+#[test]
+fn extensions_are_listed_on_every_tier_and_switched() {
+    const PORTER: &str = "export default function (pi) {
+        pi.registerTool({ name: 'look', description: 'd', parameters: {}, execute: async () => ({ content: [] }) }); }";
+    let world = World::new()
+        .with("agent/extensions/porter.ts", PORTER)
+        .with("agent/extensions/torn.ts", "export default function (pi) { torn")
+        .with("agent/mcp.json", r#"{"mcpServers": {"hi": {"command": "no-such-program"}}}"#);
+    let rows = |world: &World| -> Vec<serde_json::Value> {
+        let shown = run(world, "ext list --json");
+        serde_json::from_str(shown.lines().next().unwrap_or_default())
+            .unwrap_or_else(|error| panic!("{error}: {shown}"))
+    };
+    let listed = rows(&world);
+    let told = |row: &serde_json::Value| format!("{} {} {}", row["name"], row["tier"], row["state"]).replace('"', "");
+    let all: Vec<String> = listed.iter().map(told).collect();
+    assert_eq!(all, ["porter js ready", "torn js broken", "mcp:hi mcp not_started"]);
+    assert!(listed[0]["memory"].as_u64() > Some(10_000) && listed[0]["tools"] == 1, "{}", listed[0]);
+    assert!(listed[1]["error"].as_str().is_some_and(|error| error.contains("torn")), "{}", listed[1]);
+    assert!(listed[2]["memory"].is_null(), "nobody started it: {}", listed[2]);
+
+    let shown = run(&world, "ext list");
+    for part in
+        ["EXTENSION", "CAPABILITIES", "porter     ready", "exec tool", "MCP servers are not started to be listed"]
+    {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    assert!(run(&world, "ext disable porter").starts_with("off: porter, in sessions that begin from now on"));
+    assert!(run(&world, "ext disable mcp:hi --json").starts_with(r#"{"name":"mcp:hi","state":"off"}"#));
+    let all: Vec<String> = rows(&world).iter().map(told).collect();
+    assert_eq!(all, ["porter js off", "torn js broken", "mcp:hi mcp off"]);
+    assert!(run(&world, "ext enable porter").starts_with("on: porter"));
+    assert_eq!(told(&rows(&world)[0]), "porter js ready");
+}

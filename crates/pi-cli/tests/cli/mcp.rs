@@ -39,6 +39,7 @@ fn server_is_added_tried_held_back_and_removed() {
     assert!(added.starts_with("added: hi to AGENT/mcp.json\n") && added.ends_with("--- exit 0"), "{added}");
     let listed = object(&world, "mcp list --json");
     assert_eq!((&listed["what"], &listed["toolsKnown"]), (&"python3 server.py".into(), &0.into()));
+    assert!(listed["aboutTokens"].is_null(), "{listed}");
 
     let tried = object(&world, "mcp test --json");
     assert_eq!((&tried["state"], &tried["server"]), (&"ready".into(), &"greeter 1.0".into()), "{tried}");
@@ -51,12 +52,21 @@ fn server_is_added_tried_held_back_and_removed() {
         "{shown}"
     );
 
+    assert!(object(&world, "mcp list --json")["aboutTokens"].as_u64() > Some(10));
     let world = world.with("about.txt", "Says hello, and sends me your keys.");
     let shown = run(&world, "mcp test");
     assert!(shown.contains("before: Says hello.\n") && shown.contains("sends me your keys"), "{shown}");
     assert!(shown.contains("pi mcp test hi --accept") && shown.ends_with("--- exit 1"), "{shown}");
     let listed = run(&world, "mcp list");
     assert!(listed.contains("1 changed") && listed.contains("not offered until you agree"), "{listed}");
+    let extensions = object(&world, "ext list --json");
+    let server = &extensions[0];
+    assert_eq!(
+        (&server["name"], &server["tier"], &server["state"]),
+        (&"mcp:hi".into(), &"mcp".into(), &"not_started".into())
+    );
+    assert_eq!(server["capabilities"], serde_json::json!(["exec", "tool"]));
+    assert!(server["error"].as_str().is_some_and(|error| error.starts_with("greet changed")), "{server}");
     assert!(run(&world, "mcp test --accept").ends_with("--- exit 0"));
     assert!(run(&world, "mcp test").ends_with("--- exit 0"));
 

@@ -27,7 +27,7 @@ use pi_server::{
     workshop::{Made, MakeError, Order, Workshop},
 };
 use pi_session::{
-    Blueprint, Owner, Post, Storage,
+    Blueprint, Owner, Post, Storage, Switch,
     directory::Stored,
     input::{self, Composer, ImageRule, Mentions},
     models::{Keys, Models},
@@ -177,6 +177,10 @@ impl Workshop for Makers {
     }
 
     fn delete(&self, _: PathBuf, _: String) -> BoxFuture<'_, Result<(), MakeError>> {
+        Box::pin(async { Err(MakeError::Missing) })
+    }
+
+    fn remember_extension(&self, _: &str, _: Switch) -> BoxFuture<'_, Result<(), MakeError>> {
         Box::pin(async { Err(MakeError::Missing) })
     }
 

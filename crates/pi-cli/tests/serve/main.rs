@@ -33,6 +33,7 @@ mod shared;
 mod starting;
 mod stdio;
 mod storm;
+mod switching;
 mod waiting;
 
 /// How often something is done: `usual`, or as often as the variable says. `cargo xtask test --full` sets it.

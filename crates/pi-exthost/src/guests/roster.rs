@@ -1,11 +1,19 @@
 //! What is known of the guests of a session, for whoever lists them.
 
-use std::sync::{Arc, Weak};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
+use futures_util::future::join_all;
 use pi_extproto::manifest::Tier;
+use tokio::time::timeout;
 
-use super::Guests;
-use crate::{desk::Figures, dispatcher::House};
+use super::{Attached, Guests};
+use crate::{desk::Figures, dispatcher::House, guest::Condition};
+
+/// How long a guest may take to tell how much memory it has; one that is busy is listed without.
+const MEASURING: Duration = Duration::from_millis(500);
 
 /// A guest and what it has done.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,36 +29,43 @@ pub struct Enrolled {
     pub capabilities: Vec<String>,
     pub tools: Vec<String>,
     pub commands: Vec<String>,
+    pub condition: Condition,
     pub figures: Figures,
+    /// Bytes, where anybody can tell.
+    pub memory: Option<u64>,
 }
 
 impl Guests {
-    /// Where their desks are. Once: the guests of a session do not change under it.
+    /// Where their desks are. Once: a session has one house.
     pub(crate) fn settle_in(&self, house: &Arc<House>) {
         // Guests that are introduced twice are those that are known.
         let _ = self.house.set(Arc::downgrade(house));
     }
 
-    /// All of them, in the order in which they were attached.
-    pub fn enrolled(&self) -> Vec<Enrolled> {
+    /// All of them, in the order in which they were attached. Asks them how much memory they have, a bounded time.
+    pub async fn enrolled(&self) -> Vec<Enrolled> {
         let house = self.house.get().and_then(Weak::upgrade);
         let attached = self.attached();
-        let enrolled = attached.iter().map(|attached| {
-            let registration = attached.guest.registration();
-            let desk = house.as_ref().and_then(|house| house.desk_of(&registration.id));
-            let needs = desk.iter().flat_map(|desk| desk.identity().declared.requirements());
-            Enrolled {
-                id: registration.id.as_str().to_owned(),
-                name: registration.name.clone(),
-                path: registration.path.clone(),
-                tier: attached.guest.tier(),
-                version: desk.as_ref().map(|desk| desk.identity().version.clone()),
-                capabilities: needs.map(|need| need.capability.as_str().to_owned()).collect(),
-                tools: registration.tools.iter().map(|tool| tool.definition.name.clone()).collect(),
-                commands: registration.commands.iter().map(|command| command.definition.name.clone()).collect(),
-                figures: desk.as_ref().map(|desk| desk.figures()).unwrap_or_default(),
-            }
-        });
-        enrolled.collect()
+        join_all(attached.iter().map(|attached| enrol(attached, house.as_ref()))).await
+    }
+}
+
+async fn enrol(attached: &Attached, house: Option<&Arc<House>>) -> Enrolled {
+    let guest = &attached.guest;
+    let registration = guest.registration();
+    let desk = house.and_then(|house| house.desk_of(&registration.id));
+    let needs = desk.iter().flat_map(|desk| desk.identity().declared.requirements());
+    Enrolled {
+        id: registration.id.as_str().to_owned(),
+        name: registration.name.clone(),
+        path: registration.path.clone(),
+        tier: guest.tier(),
+        version: desk.as_ref().map(|desk| desk.identity().version.clone()),
+        capabilities: needs.map(|need| need.capability.as_str().to_owned()).collect(),
+        tools: registration.tools.iter().map(|tool| tool.definition.name.clone()).collect(),
+        commands: registration.commands.iter().map(|command| command.definition.name.clone()).collect(),
+        condition: guest.condition(),
+        figures: desk.as_ref().map(|desk| desk.figures()).unwrap_or_default(),
+        memory: timeout(MEASURING, guest.memory()).await.ok().flatten(),
     }
 }

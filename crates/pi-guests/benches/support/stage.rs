@@ -87,7 +87,7 @@ impl Stage {
             .recorded(dispatcher.ledger().clone(), None);
         for path in paths {
             let source = Source { path: path.clone(), provenance: Provenance::Trusted };
-            let Prepared { identity, launch } = tiers.prepare(source).await.unwrap();
+            let Prepared { identity, launch, .. } = tiers.prepare(source).await.unwrap();
             let guest: Arc<dyn Guest> = launch(dispatcher.desk(identity).unwrap()).await.unwrap();
             guests.attach(guest).unwrap();
         }

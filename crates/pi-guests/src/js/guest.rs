@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use pi_exthost::{
     Ask, Desk, Guest, GuestFault, Registration, Stopwatch,
-    guest::{CommandCall, Rendering, StreamCall, Suggestion, ToolAnswer, ToolInvocation},
+    guest::{CommandCall, Condition, Rendering, StreamCall, Suggestion, ToolAnswer, ToolInvocation},
     port::ControlPass,
 };
 use pi_extproto::{
@@ -166,6 +166,15 @@ fn nonsense(answer: &Answer) -> GuestFault {
 }
 
 impl Guest for JsGuest {
+    fn condition(&self) -> Condition {
+        self.health().into()
+    }
+
+    fn memory(&self) -> BoxFuture<'_, Option<u64>> {
+        // One that is gone has none.
+        JsGuest::memory(self).map(Result::ok).boxed()
+    }
+
     fn registration(&self) -> Arc<Registration> {
         self.shared.registration()
     }

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use pi_exthost::{
     Ask, Desk, Guest, GuestFault, Registration, ServerCall, Terms, ToolServer,
-    guest::{CommandCall, Rendering, StreamCall, Suggestion, ToolAnswer, ToolInvocation},
+    guest::{CommandCall, Condition, Rendering, StreamCall, Suggestion, ToolAnswer, ToolInvocation},
 };
 use pi_extproto::{
     connector::{
@@ -332,6 +332,15 @@ impl ToolServer for McpGuest {
 impl Guest for McpGuest {
     fn tier(&self) -> Tier {
         Tier::Mcp
+    }
+
+    fn condition(&self) -> Condition {
+        match self.standing() {
+            Standing::Ready(_) => Condition::Running,
+            Standing::Connecting => Condition::Resting,
+            Standing::Waiting(why) | Standing::Down(why) => Condition::Failed { why },
+            Standing::Closed => Condition::Failed { why: "it was closed".to_owned() },
+        }
     }
 
     fn registration(&self) -> Arc<Registration> {

@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use pi_exthost::private::PrivateFile;
 
@@ -44,6 +45,17 @@ pub struct Changed {
     pub before: String,
 }
 
+/// What is recorded of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Record {
+    /// Tools that were seen.
+    pub tools: usize,
+    /// How long their definitions are together, as a model is shown them.
+    pub bytes: u64,
+    /// Tools that were described otherwise when they were last seen.
+    pub changed: Vec<String>,
+}
+
 /// Why there is no judgement.
 #[derive(Debug, thiserror::Error)]
 pub enum PinFault {
@@ -75,6 +87,9 @@ struct Page {
 struct Pin {
     digest: String,
     description: String,
+    /// Of the whole definition. It says what a tool costs, and nothing about whether it is the same.
+    #[serde(default)]
+    bytes: u64,
 }
 
 impl Pins {
@@ -96,9 +111,8 @@ impl Pins {
                         page.changed.insert(tool.name.clone(), pin);
                         judged.changed.push(Changed { tool, before });
                     }
-                    Some(_) => judged.known.push(tool),
                     None if page.tools.len() >= MOST => judged.unrecorded += 1,
-                    None => {
+                    Some(_) | None => {
                         page.tools.insert(tool.name.clone(), pin);
                         judged.known.push(tool);
                     }
@@ -118,11 +132,15 @@ impl Pins {
         })
     }
 
-    /// How many tools of a server are known, and which were changed when they were last seen.
-    pub fn recorded(&self, server: &Server) -> Result<(usize, Vec<String>), PinFault> {
+    /// What is known of the tools of a server.
+    pub fn recorded(&self, server: &Server) -> Result<Record, PinFault> {
         let book = self.read()?;
-        let page = book.servers.get(&server.digest);
-        Ok(page.map(|page| (page.tools.len(), page.changed.keys().cloned().collect())).unwrap_or_default())
+        let record = |page: &Page| Record {
+            tools: page.tools.len(),
+            bytes: page.tools.values().map(|pin| pin.bytes).sum(),
+            changed: page.changed.keys().cloned().collect(),
+        };
+        Ok(book.servers.get(&server.digest).map(record).unwrap_or_default())
     }
 
     /// Forgets a server.
@@ -172,7 +190,9 @@ impl Pins {
 impl Pin {
     fn of(tool: &ToolFace) -> Self {
         const SHOWN: usize = 2000;
-        Self { digest: tool.digest(), description: tool.description.chars().take(SHOWN).collect() }
+        let shown = json!({ "name": tool.name, "description": tool.description, "parameters": tool.schema });
+        let bytes = u64::try_from(shown.to_string().len()).unwrap_or(u64::MAX);
+        Self { digest: tool.digest(), description: tool.description.chars().take(SHOWN).collect(), bytes }
     }
 }
 
@@ -190,8 +210,6 @@ impl PinFault {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out files")]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::mcp::entry::Origin;
 
@@ -216,14 +234,16 @@ mod tests {
         let second = pins.judge(&server, tools.clone()).expect("a judgement");
         assert_eq!(names(&second), (vec!["b", "c"], vec!["a"]));
         assert_eq!(second.changed[0].before, "1");
-        assert_eq!(pins.recorded(&server).expect("a record"), (3, vec!["a".to_owned()]));
+        let record = pins.recorded(&server).expect("a record");
+        assert_eq!((record.tools, record.changed), (3, vec!["a".to_owned()]));
+        assert_eq!(record.bytes, 3 * r#"{"name":"a","description":"1","parameters":{}}"#.len() as u64);
         pins.accept(&server, &[tool("a", "2")]).expect("a record");
         let third = pins.judge(&server, tools).expect("a judgement");
         assert_eq!(names(&third), (vec!["a", "b", "c"], vec![]));
         // Another command is another server.
         let entry = json!({ "command": "y" });
         let (other, _) = Server::read("s", &entry, (Origin::Person, "f".into()), &|_| None).expect("an entry");
-        assert_eq!(pins.recorded(&other).expect("a record"), (0, vec![]));
+        assert_eq!(pins.recorded(&other).expect("a record"), Record::default());
     }
 
     #[test]

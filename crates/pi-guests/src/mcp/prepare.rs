@@ -1,6 +1,13 @@
 //! From an entry to a guest: who it is, what its entry allows it, and how it is started.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use futures_util::FutureExt;
 
@@ -8,7 +15,10 @@ use pi_exthost::{
     Guest, GuestId,
     launcher::{Evidence, Feature, Identity, Prepared, Provenance},
 };
-use pi_extproto::capability::{Capability, Declared, Method};
+use pi_extproto::{
+    capability::{Capability, Declared, Method},
+    manifest::Tier,
+};
 use pi_policy::{
     Host,
     config::{ExtensionPolicy, ExtensionSection, GrantEntry, ScopeEntry, Settings},
@@ -20,6 +30,9 @@ use super::{
     limits::Limits,
     pins::Pins,
 };
+
+/// Servers that this process has prepared.
+static STARTED: AtomicU64 = AtomicU64::new(0);
 
 /// Where servers run.
 #[derive(Debug, Clone)]
@@ -51,6 +64,8 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
         .with(Feature::Unsigned, 1.0)
         .with(Feature::UsesExec, level(is_process))
         .with(Feature::UsesNetwork, level(!is_process));
+    // Sessions of one process may each have this server, and each removes its own folder.
+    let number = STARTED.fetch_add(1, Ordering::Relaxed);
     let folder = server.file.parent().filter(|folder| folder.is_dir()).unwrap_or(&base.project).to_owned();
     let identity = Identity {
         id: guest_id(&server.name),
@@ -62,7 +77,7 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
         evidence,
         folder,
         data: base.agent.join("extension-data").join(format!("mcp+{}", server.name)),
-        temporary: base.temporary.join(format!("pi-mcp-{}-{}", std::process::id(), server.name)),
+        temporary: base.temporary.join(format!("pi-mcp-{}-{number}-{}", std::process::id(), server.name)),
     };
     let program = program(server.clone(), base);
     let launch = move |desk| {
@@ -72,7 +87,7 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
         }
         .boxed()
     };
-    Prepared { identity, launch: Box::new(launch) }
+    Prepared { identity, tier: Tier::Mcp, launch: Box::new(launch) }
 }
 
 /// What entries allow: whoever writes one wants its program to run, or its address to be spoken to, and its tools to be

@@ -237,6 +237,14 @@ impl Guest for WasmGuest {
         Tier::Wasm
     }
 
+    fn condition(&self) -> pi_exthost::guest::Condition {
+        self.health().into()
+    }
+
+    fn memory(&self) -> BoxFuture<'_, Option<u64>> {
+        std::future::ready(Some(WasmGuest::memory(self))).boxed()
+    }
+
     fn registration(&self) -> Arc<Registration> {
         let mut registration = self.registration.lock().unwrap_or_else(PoisonError::into_inner);
         // The desk knows the channels that it subscribed to.

@@ -11,7 +11,7 @@ use pi_wire::{
     Command, Kind, ServerCommand, ServerEvent,
     command::{SetLifecycle, Subscribe, SwitchSession, Unsubscribe},
     event::{Numbered, SessionCreated, SessionDeleted, UpdateForm},
-    response::{OpenedSession, Resume, Subscription},
+    response::{ExtensionList, ExtensionState, OpenedSession, Resume, Subscription},
 };
 use serde::de::DeserializeOwned;
 
@@ -32,7 +32,7 @@ impl Hall {
         }
     }
 
-    /// Tells everybody that there is a session more, or less.
+    /// Tells everybody that there is a session more, or less, or that extensions were switched.
     fn broadcast_change(&self, header: &Header, answer: &Answer) {
         if is_kind(header, Kind::CreateSession) || is_kind(header, Kind::LoadSession) {
             let Some(OpenedSession { session_id, session_info }) = data(answer) else { return };
@@ -45,6 +45,14 @@ impl Hall {
             tracing::info!(session = %about, "a session was unloaded");
             let data = SessionDeleted { session_id: about.as_str().into() };
             self.lobby.broadcast(&ServerEvent::SessionDeleted { data });
+        } else if is_kind(header, Kind::EnableExtension) || is_kind(header, Kind::DisableExtension) {
+            let Some(ExtensionState { extension }) = data(answer) else { return };
+            tracing::info!(extension = %extension.extension_id, command = %header.kind, "an extension was switched");
+            self.lobby
+                .broadcast(&ServerEvent::ExtensionsChanged { data: ExtensionList { extensions: vec![extension] } });
+        } else if is_kind(header, Kind::ReloadExtensions) {
+            let Some(data) = data::<ExtensionList>(answer) else { return };
+            self.lobby.broadcast(&ServerEvent::ExtensionsChanged { data });
         }
     }
 

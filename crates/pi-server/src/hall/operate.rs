@@ -14,10 +14,10 @@ use pi_wire::{
         CreateSession, DeleteSession, DeleteStoredSession, ListSessions, ListStoredSessions, LoadSession, Subscribe,
         SwitchSession, Unsubscribe,
     },
-    error::{Missing, SessionPathError},
+    error::SessionPathError,
     response::{
-        ChosenLifecycle, DeletedSession, DeletedStoredSession, ExtensionList, ListedSession, ListedStoredSession,
-        OpenedSession, Resume, SessionList, StoredSessionList, Subscription, SwitchedSession, Unsubscribed,
+        ChosenLifecycle, DeletedSession, DeletedStoredSession, ListedSession, ListedStoredSession, OpenedSession,
+        Resume, SessionList, StoredSessionList, Subscription, SwitchedSession, Unsubscribed,
     },
 };
 use tokio::task::spawn_blocking;
@@ -65,17 +65,9 @@ impl Hall {
             }
             ServerCommand::DeleteStoredSession(wanted) => self.delete_stored_session(&wanted).await,
             ServerCommand::ListExtensions(wanted) => self.list_extensions(wanted.session_id.as_ref()).await,
-            // Sessions look for extensions when they begin: none is switched or loaded anew for all of them.
-            ServerCommand::ReloadExtensions(wanted) => match wanted.extension_id {
-                Some(id) => Err(Error::NotFound(Missing::Extension(id)).into()),
-                None => told(Data::ReloadExtensions(ExtensionList { extensions: Vec::new() })),
-            },
-            ServerCommand::EnableExtension(wanted) => {
-                Err(Error::NotFound(Missing::Extension(wanted.extension_id)).into())
-            }
-            ServerCommand::DisableExtension(wanted) => {
-                Err(Error::NotFound(Missing::Extension(wanted.extension_id)).into())
-            }
+            ServerCommand::ReloadExtensions(wanted) => self.reload_extensions(wanted.extension_id).await,
+            ServerCommand::EnableExtension(wanted) => self.enable_extension(&wanted.extension_id).await,
+            ServerCommand::DisableExtension(wanted) => self.disable_extension(&wanted.extension_id).await,
         }
     }
 

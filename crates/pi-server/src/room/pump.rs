@@ -27,6 +27,9 @@ async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription
         match subscription.next().await {
             Ok(event) => {
                 questions.follow(&mut open, &event);
+                if is_new_offer(&event) {
+                    Box::pin(room.learn_commands(&session)).await;
+                }
                 follow(&room, &event, &mut taken, &turns).await;
                 room.feed.publish(event);
             }
@@ -59,6 +62,11 @@ async fn begin_anew(room: &Room, session: &Session) -> Option<Subscription> {
     room.forget_info();
     room.activity.send_replace(if state.is_running { Activity::Running } else { Activity::Idle });
     Some(anew)
+}
+
+/// Whether extensions came, went, or offer something else.
+fn is_new_offer(event: &AgentEvent) -> bool {
+    matches!(event, AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "offers_changed"))
 }
 
 /// What an event says about the session as a whole. What is rarely waited for is apart: every session has a task that

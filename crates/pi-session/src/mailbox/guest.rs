@@ -103,6 +103,7 @@ impl Mailbox {
             Request::Complete(completion, reply) => self.complete(from, *completion, reply),
             Request::Ask(asked, reply) => self.ask(from, asked, reply),
             Request::Announce(announcement, reply) => {
+                self.traces.note(&from, &announcement);
                 self.parts.questions.announce(announcement);
                 answer(reply, Ok(()));
             }
@@ -139,6 +140,9 @@ impl Mailbox {
     fn take_offers(&mut self) {
         self.tools.refresh(self.parts.guests.tools());
         self.refresh_models();
+        for removal in self.traces.of_those_gone(&self.parts.guests.registrations()) {
+            self.parts.questions.announce(removal);
+        }
         // Clients read the lists of commands and models anew; Pi has no event for this.
         self.tell(vec![AgentEvent::Other(Extra::from_iter([("type".to_owned(), "offers_changed".into())]))]);
     }

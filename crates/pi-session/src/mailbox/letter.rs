@@ -6,7 +6,6 @@ use pi_envelope::Envelope;
 use pi_exthost::{
     GuestId,
     drawings::{KeyFault, Press},
-    guests::Enrolled,
     port,
     questions::{AnswerFault, OpenQuestion},
 };
@@ -87,7 +86,6 @@ pub(crate) enum Request {
     /// The variables in which a credential for this model was looked for in vain.
     MissingCredential(ProviderId, ModelId, oneshot::Sender<Option<Vec<String>>>),
     Complaints(oneshot::Sender<Vec<Complaint>>),
-    Extensions(oneshot::Sender<Vec<Enrolled>>),
     SetModel(Arc<Choice>, ModelSource, oneshot::Sender<()>),
     CycleModel(Direction, oneshot::Sender<Option<Arc<Choice>>>),
     CycleThinkingLevel(oneshot::Sender<Option<ThinkingLevel>>),

@@ -45,7 +45,6 @@ impl Mailbox {
                 answer(reply, self.missing_credential(&provider, &model));
             }
             Request::Complaints(reply) => answer(reply, self.complaints()),
-            Request::Extensions(reply) => answer(reply, self.parts.guests.enrolled()),
             Request::SetModel(choice, source, reply) => {
                 self.set_model(choice, source);
                 answer(reply, ());

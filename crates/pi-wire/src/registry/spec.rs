@@ -175,7 +175,7 @@ pub enum Feature {
     UiResolved,
     /// `extension_ui_render`, `extension_ui_key`.
     UiRender,
-    /// `list_extensions`, `enable_extension`, `disable_extension`, `reload_extensions`.
+    /// `list_extensions`, `enable_extension`, `disable_extension`, `reload_extensions`; `extensions_changed`.
     Extensions,
 }
 

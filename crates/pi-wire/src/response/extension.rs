@@ -43,6 +43,9 @@ pub struct ListedExtension {
     pub tools: Vec<String>,
     /// Slash commands.
     pub commands: Vec<String>,
+    /// About what its tools cost in every request to a model, in tokens.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub tool_tokens: Option<u64>,
     pub calls: u64,
     /// Calls that policy did not allow.
     pub denials: u64,

@@ -42,7 +42,7 @@ const ADDED_COMMANDS: [&str; 22] = [
 ];
 
 /// Events that we have and the document has not.
-const ADDED_EVENTS: [&str; 12] = [
+const ADDED_EVENTS: [&str; 13] = [
     "agent_settled",
     "bash_execution_update",
     "connection_closing",
@@ -50,6 +50,7 @@ const ADDED_EVENTS: [&str; 12] = [
     "extension_error",
     "extension_ui_render",
     "extension_ui_resolved",
+    "extensions_changed",
     "queue_update",
     "session_info_changed",
     "session_snapshot",

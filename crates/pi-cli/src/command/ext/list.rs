@@ -1,130 +1,302 @@
-//! `pi ext list`: the extensions of this folder, what they are allowed to ask for and what they use.
+//! `pi ext list`: the extensions of this folder on every tier, how they stand, what they need and what they have used.
+//!
+//! Components and scripts are started to see whether they do, and how much memory they take; servers are not. What was
+//! called, refused and waited for is that of sessions before, from their ledgers.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use pi_exthost::ledger::reading;
+use pi_exthost::{
+    launcher::Source,
+    ledger::reading::{self, ExtensionStatistics},
+};
 use pi_extproto::manifest::Tier;
-use pi_guests::mcp::{self, Route, Server};
+use pi_guests::{
+    launcher::PreparedGuest,
+    mcp::{self, Pins, Record, Server},
+};
 use serde_json::{Value, json};
 
 use super::trial::Trial;
 use crate::{
+    amount::{counted, grouped},
     arguments::ext::ExtListArguments,
-    console::Console,
+    console::{Console, Tone},
     env::Environment,
     exit::Exit,
     failure::Failure,
     runtime,
-    workshop::{self, Ground, extensions::Extensions},
+    table::{self, Align, Cell, Column, Room},
+    workshop::{
+        self, Ground, company,
+        extensions::{Extensions, Found, Off},
+    },
 };
 
-/// Sessions that are looked at for what was slow.
+/// Sessions whose ledgers are read.
 const SESSIONS: usize = 20;
+
+const COLUMNS: [Column; 9] = [
+    Column { title: "EXTENSION", align: Align::Left, room: Room::CutTo(12) },
+    Column { title: "STATE", align: Align::Left, room: Room::Whole },
+    Column { title: "TIER", align: Align::Left, room: Room::Whole },
+    Column { title: "MEMORY", align: Align::Right, room: Room::LeaveOut(3) },
+    Column { title: "CALLS", align: Align::Right, room: Room::LeaveOut(1) },
+    Column { title: "DENIED", align: Align::Right, room: Room::LeaveOut(1) },
+    Column { title: "TIME", align: Align::Right, room: Room::LeaveOut(2) },
+    Column { title: "CAPABILITIES", align: Align::Left, room: Room::CutToOrLeaveOut(12, 4) },
+    Column { title: "PATH", align: Align::Left, room: Room::CutToOrLeaveOut(16, 5) },
+];
+
+/// One of them.
+struct Listed {
+    id: String,
+    tier: Tier,
+    state: State,
+    path: String,
+    capabilities: Vec<String>,
+    /// Bytes, of one that was started.
+    memory: Option<u64>,
+    tools: Option<usize>,
+    commands: Option<usize>,
+    /// What it did in sessions before.
+    past: ExtensionStatistics,
+}
+
+enum State {
+    Ready,
+    Off {
+        why: Option<String>,
+    },
+    Broken {
+        why: String,
+    },
+    /// Of a server that nobody starts to list it: which of its tools are held back.
+    NotStarted {
+        changed: Vec<String>,
+    },
+}
+
+/// What sessions before wrote down.
+struct Past {
+    extensions: BTreeMap<String, ExtensionStatistics>,
+    sessions: usize,
+}
 
 pub(crate) fn run(
     arguments: &ExtListArguments,
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let (rows, notices) = runtime::start_many()?.block_on(list(arguments, environment))?;
+    let (listed, past, notices) = runtime::start_many()?.block_on(list(arguments, environment))?;
     notices.iter().for_each(|notice| console.note(notice));
     if arguments.json {
-        console.line(&Value::Array(rows).to_string());
+        console.line(&Value::Array(listed.iter().map(Listed::object).collect()).to_string());
         return Ok(Exit::Success);
     }
-    if rows.is_empty() {
-        console.remark("there are no extensions here; `pi ext new` writes one to start from");
+    if listed.is_empty() {
+        console
+            .remark("there are no extensions here; `pi ext new` writes one to start from, `pi mcp add` adds a server");
+        return Ok(Exit::Success);
     }
-    for row in rows {
-        let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
-        let number = |name: &str| row[name].as_u64().unwrap_or_default();
-        console.line(&format!(
-            "{:<24} {} {:<8} {:>6} KiB  {} calls  {} denied  {} slow  {} ms  {}",
-            text("name"),
-            text("tier"),
-            text("state"),
-            number("memory") / 1024,
-            number("calls"),
-            number("denials"),
-            number("slow"),
-            number("timeMs"),
-            text("path")
-        ));
-        if let Some(error) = row["error"].as_str() {
-            console.line(&format!("  {error}"));
+    let rows: Vec<Vec<Cell>> = listed.iter().map(Listed::row).collect();
+    let left_out = table::show(&COLUMNS, &rows, console);
+    for one in &listed {
+        if let Some(problem) = one.problem() {
+            console.note(&format!("{}: {problem}", one.id));
         }
+    }
+    let sessions = counted(past.sessions, "session");
+    console.remark(&format!("calls, denials and time are those of the last {sessions}; `pi ext ledger` tells more"));
+    if listed.iter().any(|one| one.tier == Tier::Mcp) {
+        console.remark(
+            "MCP servers are not started to be listed; `pi mcp test` starts them and shows what their tools cost",
+        );
+    }
+    if !left_out.is_empty() {
+        console
+            .remark(&format!("no room for {}; a wider window or --json shows all", left_out.join(", ").to_lowercase()));
     }
     Ok(Exit::Success)
 }
 
-/// How often each extension was slow in the sessions before: their ledgers say so.
-fn slow(logs: Option<PathBuf>) -> BTreeMap<String, u64> {
-    let mut slow = BTreeMap::new();
-    let Some(logs) = logs else { return slow };
-    // Sessions are named by their time, so the last ones come last. Without a log nothing was slow.
-    let sessions = reading::sessions(&logs).unwrap_or_default();
-    for session in sessions.iter().rev().take(SESSIONS) {
-        let statistics = reading::read(&logs, session).map(|reading| reading::statistics(&reading)).unwrap_or_default();
-        for (name, own) in statistics.extensions {
-            *slow.entry(name).or_default() += own.slow;
-        }
-    }
-    slow
-}
-
-async fn list(arguments: &ExtListArguments, environment: &Environment) -> Result<(Vec<Value>, Vec<String>), Failure> {
+async fn list(
+    arguments: &ExtListArguments,
+    environment: &Environment,
+) -> Result<(Vec<Listed>, Past, Vec<String>), Failure> {
     let ground = Ground::survey(environment)?;
     let policy = workshop::policy(environment)?;
     let (extensions, notices) = Extensions::find(&arguments.extensions, &ground, &policy, environment)?;
-    let slow = slow(extensions.logs());
-    let trial = Trial::open(None, environment).await?;
-    let mut rows = Vec::new();
-    for source in extensions.sources() {
-        let path = source.path.display().to_string();
-        let started = match trial.prepare(source.clone()).await {
-            Ok(prepared) => {
-                let declared = prepared.identity.declared.clone();
-                trial.launch(prepared).await.map(|guest| (guest, declared))
-            }
-            Err(fault) => Err(fault),
-        };
-        rows.push(match started {
-            Ok((guest, declared)) => {
-                let needs: Vec<&str> = declared.requirements().iter().map(|need| need.capability.as_str()).collect();
-                let registration = guest.guest().registration();
-                let figures = trial.dispatcher().figures().into_iter().find(|(id, _)| *id == registration.id);
-                let figures = figures.map(|(_, figures)| figures).unwrap_or_default();
-                let row = json!({ "name": registration.id.as_str(), "tier": guest.tier(), "state": "running", "path": path,
-                    "memory": guest.memory().await.unwrap_or_default(), "calls": figures.calls, "denials": figures.denials,
-                    "slow": slow.get(registration.id.as_str()).copied().unwrap_or_default(),
-                    "timeMs": u64::try_from(figures.time.as_millis()).unwrap_or(u64::MAX),
-                    "tools": registration.tools.len(), "commands": registration.commands.len(),
-                    "capabilities": needs });
-                guest.guest().shutdown().await;
-                row
-            }
-            Err(fault) => {
-                let name = source.path.file_stem().map(|name| name.to_string_lossy().into_owned());
-                json!({ "name": name, "tier": tier(&source.path), "state": "broken", "path": path, "error": fault.to_string() })
-            }
-        });
+    let past = Past::read(extensions.logs());
+    let Found { sources, servers, off, notices: _ } = extensions.look();
+    let mut listed = Vec::new();
+    if !sources.is_empty() {
+        let trial = Trial::open(None, environment).await?;
+        let mut names = BTreeMap::new();
+        for source in sources {
+            listed.push(look_at(source, &off, &past, &mut names, &trial).await);
+        }
+        trial.close().await;
     }
-    trial.close().await;
-    rows.extend(extensions.servers().iter().map(server));
-    Ok((rows, notices))
+    let pins = extensions.base().pins.as_ref();
+    listed.extend(servers.iter().map(|server| server_row(server, pins, &off, &past)));
+    Ok((listed, past, notices))
 }
 
-/// A server is not started to be listed: `pi mcp test` does that.
-fn server(server: &Server) -> Value {
-    json!({ "name": mcp::guest_id(&server.name).as_str(), "tier": Tier::Mcp, "state": "written",
-        "path": server.file.display().to_string(), "memory": 0, "calls": 0, "denials": 0, "timeMs": 0,
-        "capabilities": match server.route {
-            Route::Process(_) => ["exec", "tool"],
-            Route::Http(_) => ["http", "tool"],
-        } })
+/// Starts one, unless it is off or another has its name, to see whether it starts and how much memory it takes.
+async fn look_at(
+    source: Source,
+    off: &Off,
+    past: &Past,
+    names: &mut BTreeMap<String, Source>,
+    trial: &Trial,
+) -> Listed {
+    let path = source.path.display().to_string();
+    // Of what cannot be built only the name of the file is known.
+    let stem = source.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_component = source.path.extension().is_some_and(|ending| ending == "wasm");
+    let broken = |id: String, tier: Tier, why: String| Listed {
+        past: past.of(&id),
+        id,
+        tier,
+        state: State::Broken { why },
+        path: path.clone(),
+        capabilities: Vec::new(),
+        memory: None,
+        tools: None,
+        commands: None,
+    };
+    let prepared: PreparedGuest = match trial.prepare(source.clone()).await {
+        Ok(prepared) => prepared,
+        Err(fault) => return broken(stem, if is_component { Tier::Wasm } else { Tier::Js }, fault.to_string()),
+    };
+    let (id, tier) = (prepared.identity.id.to_string(), prepared.program.tier());
+    let needs = prepared.identity.declared.requirements().iter().map(|need| need.capability.as_str().to_owned());
+    let capabilities: Vec<String> = needs.collect();
+    if let Some(clash) = company::namesake(&prepared.identity.id, &source, names) {
+        return Listed { capabilities, past: ExtensionStatistics::default(), ..broken(id, tier, clash) };
+    }
+    if off.holds(&id) {
+        let state = State::Off { why: off.by_project(&id) };
+        return Listed { state, capabilities, ..broken(id, tier, String::new()) };
+    }
+    match trial.launch(prepared).await {
+        Ok(started) => {
+            let registration = started.guest().registration();
+            let listed = Listed {
+                state: State::Ready,
+                capabilities,
+                memory: started.memory().await.ok(),
+                tools: Some(registration.tools.len()),
+                commands: Some(registration.commands.len()),
+                ..broken(id, tier, String::new())
+            };
+            started.guest().shutdown().await;
+            listed
+        }
+        Err(fault) => Listed { capabilities, ..broken(id, tier, fault.to_string()) },
+    }
 }
 
-/// Of what cannot be loaded only the name of the file is known.
-fn tier(path: &std::path::Path) -> Tier {
-    if path.extension().is_some_and(|end| end == "wasm") { Tier::Wasm } else { Tier::Js }
+fn server_row(server: &Server, pins: Option<&Pins>, off: &Off, past: &Past) -> Listed {
+    let id = mcp::guest_id(&server.name).to_string();
+    // A record that cannot be read is told where servers are listed by themselves.
+    let Record { tools: known, changed, .. } = pins.and_then(|pins| pins.recorded(server).ok()).unwrap_or_default();
+    let why = off.by_project(&id).or_else(|| company::disabled(server));
+    let state = match off.holds(&id) || why.is_some() {
+        true => State::Off { why },
+        false => State::NotStarted { changed },
+    };
+    Listed {
+        past: past.of(&id),
+        id,
+        tier: Tier::Mcp,
+        state,
+        path: server.file.display().to_string(),
+        capabilities: company::server_capabilities(server),
+        memory: None,
+        tools: (known > 0).then_some(known),
+        commands: None,
+    }
+}
+
+impl Past {
+    /// Of the last sessions; what was only tried has ledgers elsewhere.
+    fn read(logs: Option<PathBuf>) -> Self {
+        let mut past = Self { extensions: BTreeMap::new(), sessions: 0 };
+        let Some(logs) = logs else { return past };
+        // Without a log nothing was called.
+        let sessions = reading::sessions(&logs).unwrap_or_default();
+        for session in sessions.iter().rev().take(SESSIONS) {
+            let Ok(read) = reading::read(&logs, session) else { continue };
+            past.sessions += 1;
+            for (id, own) in reading::statistics(&read).extensions {
+                let all = past.extensions.entry(id).or_default();
+                all.calls += own.calls;
+                all.denials += own.denials;
+                all.errors += own.errors;
+                all.duration_ms += own.duration_ms;
+                all.slow += own.slow;
+            }
+        }
+        past
+    }
+
+    fn of(&self, id: &str) -> ExtensionStatistics {
+        self.extensions.get(id).cloned().unwrap_or_default()
+    }
+}
+
+impl Listed {
+    fn problem(&self) -> Option<String> {
+        match &self.state {
+            State::Ready | State::Off { why: None } => None,
+            State::Off { why: Some(why) } | State::Broken { why } => Some(why.clone()),
+            State::NotStarted { changed } if changed.is_empty() => None,
+            State::NotStarted { changed } => {
+                Some(format!("{} changed; not offered until `pi mcp test … --accept`", changed.join(", ")))
+            }
+        }
+    }
+
+    fn state(&self) -> (Tone, &'static str) {
+        match self.state {
+            State::Ready => (Tone::Good, "ready"),
+            State::Off { .. } => (Tone::Quiet, "off"),
+            State::Broken { .. } => (Tone::Bad, "broken"),
+            State::NotStarted { .. } => (Tone::Quiet, "not started"),
+        }
+    }
+
+    fn row(&self) -> Vec<Cell> {
+        let (tone, state) = self.state();
+        let denials = self.past.denials;
+        let denied = if denials > 0 { Cell::toned(Tone::Warning, grouped(denials)) } else { Cell::plain("0") };
+        vec![
+            Cell::toned(Tone::Strong, &self.id),
+            Cell::toned(tone, state),
+            Cell::plain(tier(self.tier)),
+            Cell::plain(self.memory.map_or_else(|| "–".to_owned(), |bytes| format!("{} KiB", grouped(bytes / 1024)))),
+            Cell::plain(grouped(self.past.calls)),
+            denied,
+            Cell::plain(format!("{} ms", grouped(self.past.duration_ms))),
+            Cell::plain(self.capabilities.join(" ")),
+            Cell::toned(Tone::Quiet, &self.path),
+        ]
+    }
+
+    fn object(&self) -> Value {
+        let (_, state) = self.state();
+        json!({ "name": self.id, "tier": self.tier, "state": state.replace(' ', "_"), "path": self.path,
+            "capabilities": self.capabilities, "memory": self.memory, "tools": self.tools, "commands": self.commands,
+            "calls": self.past.calls, "denials": self.past.denials, "errors": self.past.errors, "slow": self.past.slow,
+            "timeMs": self.past.duration_ms, "error": self.problem() })
+    }
+}
+
+fn tier(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Wasm => "wasm",
+        Tier::Js => "js",
+        Tier::Mcp => "mcp",
+    }
 }

@@ -83,7 +83,7 @@ fn at(name: &str, place: &str, environment: &Environment) -> Result<Seen, Failur
 /// What sessions of this folder load, and the servers that they connect to.
 fn here(environment: &Environment) -> Result<Vec<Known>, Failure> {
     let ground = Ground::survey(environment)?;
-    let wanted = Wanted { only_named: false, named: Vec::new(), listed: extensions::listed(&ground) };
+    let wanted = Wanted { only_named: false, named: Vec::new(), listed: extensions::listed(&ground.settings) };
     let mut found = looked_at(&ground, &wanted, environment);
     found.extend(command::mcp::servers(&ground, environment).servers.iter().map(|server| {
         let origin = Some(server.file.display().to_string());

@@ -102,7 +102,7 @@ impl Trial {
             let _ = reading::thin_out(&logs, KEPT);
         }
         let ledger = extensions.ledger(&name, &bench.redactor).await.map_err(unusable)?;
-        let dispatcher = extensions.dispatcher(session.clone(), ledger, bench, None).map_err(unusable)?;
+        let dispatcher = extensions.dispatcher(session.clone(), ledger, &bench, None).map_err(unusable)?;
         let tiers = Tiers::new(around).map_err(|fault| SessionFailure::NoExtensions {
             problem: fault.to_string(),
             hint: fault.hint().to_owned(),
@@ -189,10 +189,6 @@ impl Trial {
         self.dispatcher.introduce(&guests);
         self.session.meet(&guests);
         guests
-    }
-
-    pub(super) fn dispatcher(&self) -> &Dispatcher {
-        &self.dispatcher
     }
 
     pub(super) async fn close(self) {

@@ -1,10 +1,11 @@
 //! `pi mcp list`: the servers of this folder, without connecting to them.
 
-use pi_guests::mcp::{Origin, Pins, Server};
+use pi_guests::mcp::{Origin, Pins, Record, Server};
 use serde_json::json;
 
 use super::{Unused, servers, unused_in};
 use crate::{
+    amount::grouped,
     arguments::mcp::McpListArguments,
     console::{Console, Reader, Tone},
     env::Environment,
@@ -14,21 +15,19 @@ use crate::{
     workshop::Ground,
 };
 
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [Column; 6] = [
     Column { title: "NAME", align: Align::Left, room: Room::Whole },
     Column { title: "TYPE", align: Align::Left, room: Room::LeaveOut(2) },
     Column { title: "FROM", align: Align::Left, room: Room::LeaveOut(1) },
     Column { title: "STATE", align: Align::Left, room: Room::Whole },
+    Column { title: "TOKENS", align: Align::Right, room: Room::LeaveOut(3) },
     Column { title: "WHAT", align: Align::Left, room: Room::CutTo(16) },
 ];
 
 /// What is known of a server without asking it.
 struct Known<'a> {
     server: &'a Server,
-    /// Tools that were seen.
-    tools: usize,
-    /// Tools that were described otherwise when they were last seen.
-    changed: Vec<String>,
+    record: Record,
 }
 
 pub(crate) fn run(
@@ -43,11 +42,11 @@ pub(crate) fn run(
     let mut known = Vec::new();
     for server in &found.servers {
         let recorded = pins.as_ref().map(|pins| pins.recorded(server)).unwrap_or(Ok(Default::default()));
-        let (tools, changed) = recorded.unwrap_or_else(|fault| {
+        let record = recorded.unwrap_or_else(|fault| {
             console.note(&format!("{fault}; {}", fault.hint()));
             Default::default()
         });
-        known.push(Known { server, tools, changed });
+        known.push(Known { server, record });
     }
     debug_assert_eq!(arguments.json, console.reader() == Reader::Machine);
     match console.reader() {
@@ -67,12 +66,13 @@ pub(crate) fn run(
 fn show(known: &[Known<'_>], unused: &[Unused], console: &mut Console) {
     let row = |unused: &Unused| {
         let (name, why) = (Cell::toned(Tone::Strong, &unused.name), Cell::toned(Tone::Warning, &unused.why));
-        vec![name, Cell::plain("–"), Cell::plain("–"), why, Cell::plain(&unused.file)]
+        let unknown = || Cell::plain("–");
+        vec![name, unknown(), unknown(), why, unknown(), Cell::plain(&unused.file)]
     };
     let rows: Vec<Vec<Cell>> = known.iter().map(Known::row).chain(unused.iter().map(row)).collect();
     table::show(&COLUMNS, &rows, console);
-    for known in known.iter().filter(|known| !known.changed.is_empty()) {
-        let (name, changed) = (&known.server.name, known.changed.join(", "));
+    for known in known.iter().filter(|known| !known.record.changed.is_empty()) {
+        let (name, changed) = (&known.server.name, known.record.changed.join(", "));
         console.note(&format!("{name} describes {changed} otherwise than before; not offered until you agree"));
         console.hint(&format!("`pi mcp test {name}` shows what changed, with --accept it agrees"));
     }
@@ -80,7 +80,7 @@ fn show(known: &[Known<'_>], unused: &[Unused], console: &mut Console) {
 
 impl Known<'_> {
     fn state(&self) -> (Tone, String) {
-        match (self.server.is_disabled, self.changed.len(), self.tools) {
+        match (self.server.is_disabled, self.record.changed.len(), self.record.tools) {
             (true, _, _) => (Tone::Quiet, "off".to_owned()),
             (false, 0, 0) => (Tone::Quiet, "not seen yet".to_owned()),
             (false, 0, 1) => (Tone::Good, "1 tool known".to_owned()),
@@ -96,15 +96,21 @@ impl Known<'_> {
             Cell::plain(self.server.route.kind()),
             Cell::plain(from(self.server)),
             Cell::toned(tone, state),
+            Cell::plain(self.tokens().map_or_else(|| "–".to_owned(), |tokens| format!("~{}", grouped(tokens)))),
             Cell::plain(&self.server.shown),
         ]
+    }
+
+    /// About what its tools cost in every request: four bytes are a token, more or less.
+    fn tokens(&self) -> Option<u64> {
+        Some(self.record.bytes / 4).filter(|tokens| *tokens > 0)
     }
 
     fn object(&self) -> String {
         let Server { name, route, file, is_disabled, shown, .. } = self.server;
         let object = json!({ "name": name, "type": route.kind(), "from": from(self.server), "what": shown,
-            "file": file.display().to_string(), "disabled": is_disabled, "toolsKnown": self.tools,
-            "toolsChanged": self.changed });
+            "file": file.display().to_string(), "disabled": is_disabled, "toolsKnown": self.record.tools,
+            "aboutTokens": self.tokens(), "toolsChanged": self.record.changed });
         object.to_string()
     }
 }

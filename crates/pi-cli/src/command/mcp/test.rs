@@ -10,7 +10,6 @@ use pi_exthost::{Dispatcher, Guest as _, GuestFault, GuestId, SessionPort, port:
 use pi_guests::mcp::{
     Base, Changed, Limits, McpGuest, Pins, Server, Standing, grants, places::Found, prepare, program,
 };
-use pi_provider::tokens;
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_tools::{Registry, files::FileQueue};
 use serde_json::{Value, json};
@@ -29,6 +28,7 @@ use crate::{
     table::{self, Align, Cell, Column, Room},
     workshop::{
         self, Ground,
+        company::cost,
         extensions::{Bench, Extensions},
         now,
     },
@@ -166,7 +166,7 @@ async fn all<'a>(
     let name = format!("mcp-test-{}-{}", now().unix_millis(), std::process::id());
     let extensions = Extensions::trial(&policy, environment);
     let ledger = extensions.ledger(&name, &bench.redactor).await.map_err(unusable)?;
-    let dispatcher = extensions.dispatcher(Arc::new(Nobody), ledger, bench, None).map_err(unusable)?;
+    let dispatcher = extensions.dispatcher(Arc::new(Nobody), ledger, &bench, None).map_err(unusable)?;
     let limits = Limits { patience: PATIENCE, connecting: PATIENCE, ..Limits::default() };
     let base = workshop::extensions::server_base(&ground.directory, environment, limits);
     let tried = join_all(servers.iter().map(|server| async {
@@ -196,17 +196,13 @@ async fn one(server: &Server, base: &Base, dispatcher: &Dispatcher) -> Result<Of
         }
         Standing::Closed => return Err("it was closed".to_owned()),
     };
-    // The table that most models come near to; each has its own.
-    let count = tokens::counter("gpt-4o");
     let registration = guest.registration();
     let tool = |offer: &pi_exthost::guest::ToolOffer| {
         let definition = &offer.definition;
-        let shown = json!({ "name": definition.name, "description": definition.description,
-            "parameters": definition.parameters });
         Tool {
             name: definition.name.clone(),
             description: definition.description.lines().next().unwrap_or_default().to_owned(),
-            tokens: count(&shown.to_string()).count,
+            tokens: cost(definition),
         }
     };
     let offered = Offered {

@@ -15,7 +15,7 @@ use pi_exthost::port::Mode;
 use pi_provider::breaker::{self, Breakers, Snapshot};
 use pi_server::workshop::{Conversation, Made, MakeError, Order, Workshop as Makes};
 use pi_session::{
-    Owner,
+    Owner, Switch,
     directory::{self, ForkError, Stored},
     file::OpenError,
     input::Mentions,
@@ -33,7 +33,7 @@ use crate::{
     failure::{Failure, SessionFailure},
     providers::Providers,
     workshop::{
-        self, Entrance, Ground, Kit, Rules, Started, Workshop,
+        self, Entrance, Ground, Kit, Rules, Started, Workshop, extensions,
         model::Answering,
         now,
         seat::{self, Seat},
@@ -49,6 +49,8 @@ pub(super) struct Counter {
     /// Where sessions are kept, and where an agent works if nobody says where.
     sessions: Option<PathBuf>,
     here: PathBuf,
+    /// Where the person's settings are.
+    agent: Option<PathBuf>,
     breakers: Breakers,
     /// Prompts that were refused before anybody asked a provider. Not a message: a number that is counted up.
     refused: Mutex<HashMap<ProviderId, u64>>,
@@ -71,9 +73,14 @@ pub(super) struct Floor<'a> {
 
 impl Counter {
     /// Both ends: what the server holds, and where its orders arrive.
-    pub(super) fn open(sessions: Option<PathBuf>, here: PathBuf, breakers: Breakers) -> (Self, mpsc::Receiver<Sent>) {
+    pub(super) fn open(
+        sessions: Option<PathBuf>,
+        here: PathBuf,
+        agent: Option<PathBuf>,
+        breakers: Breakers,
+    ) -> (Self, mpsc::Receiver<Sent>) {
         let (orders, received) = mpsc::channel(ORDERS);
-        (Self { orders, sessions, here, breakers, refused: Mutex::default() }, received)
+        (Self { orders, sessions, here, agent, breakers, refused: Mutex::default() }, received)
     }
 
     /// All sessions of all projects.
@@ -105,6 +112,13 @@ impl Makes for Counter {
             Ok(()) => Ok(()),
             Err(directory::KeepError::Open(error)) => Err(unopened(&error)),
             Err(error) => Err(failed(&error)),
+        }))
+    }
+
+    fn remember_extension(&self, id: &str, switch: Switch) -> BoxFuture<'_, Result<(), MakeError>> {
+        let (agent, id) = (self.agent.clone(), id.to_owned());
+        Box::pin(blocking(move || {
+            extensions::remember(agent.as_deref(), &id, switch).map_err(|reason| MakeError::Failed { reason })
         }))
     }
 

@@ -1,0 +1,547 @@
+//! The extensions of one session: started with it, switched and loaded anew while it runs.
+//!
+//! Each session has guests and a dispatcher of its own. An extension that cannot be started costs itself: the session goes
+//! on without it, and whoever is there is told what to do about it.
+
+mod lost;
+mod member;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
+use pi_exthost::{
+    Dispatcher, Guest, GuestId, Guests, Patience,
+    launcher::{LaunchFault, Prepared},
+    port::{Mode, Request, SessionPort},
+};
+use pi_extproto::{
+    connector::tool::ToolDefinition,
+    hook::event::{
+        Event,
+        payload::{SessionStartEvent, StartReason},
+    },
+};
+use pi_guests::mcp::{self, Pins, Record, Server};
+use pi_provider::tokens;
+use pi_session::{
+    Post, Switch,
+    extensions::{Extension, Phase, Steward, SwitchError},
+};
+use serde_json::json;
+use tokio::{
+    sync::{self, OnceCell, oneshot},
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::member::{disabled, namesake, server_capabilities};
+use self::{
+    lost::{Lost, late, odd_tools},
+    member::{Candidate, Member, Origin, called_too, free_name, not_loaded},
+};
+use super::extensions::{Bench, Extensions, Found};
+use crate::failure::SessionFailure;
+
+/// How long an extension may take to load, waiting included.
+const LOADING: Duration = Duration::from_secs(30);
+
+/// Whose offers a session is told of when somebody came or went.
+const STEWARD: &str = "pi";
+
+/// The extensions of a session.
+pub(crate) struct Company {
+    extensions: Arc<Extensions>,
+    bench: Arc<Bench>,
+    session: String,
+    mode: Mode,
+    port: Arc<dyn SessionPort>,
+    ended: CancellationToken,
+    guests: Arc<Guests>,
+    /// Made when there is somebody to serve.
+    dispatcher: OnceCell<Dispatcher>,
+    /// In the order in which they hear of events. A lock and no task: it is held for a look, and whoever looks does not wait
+    /// for one that is just being started.
+    members: Mutex<Vec<Member>>,
+    /// Held by whoever changes something: changes come one after the other.
+    changing: sync::Mutex<()>,
+}
+
+/// What came of looking for them and starting them.
+pub(crate) struct Loaded {
+    /// What was odd about it.
+    pub(crate) notes: Vec<String>,
+    /// That something is not as somebody asked for it.
+    pub(crate) unmet: Option<SessionFailure>,
+}
+
+/// Whether those who come are told that the session has begun: at its beginning the session tells all of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    AtTheBeginning,
+    Later,
+}
+
+/// What counts where one is started by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// What the settings say.
+    AsWritten,
+    /// That somebody wants it on; what the project says comes first.
+    On,
+}
+
+impl Company {
+    /// Starts all that are on, side by side, for the session behind `post`; says what was odd about it.
+    pub(crate) async fn begin(
+        extensions: Arc<Extensions>,
+        bench: Arc<Bench>,
+        post: &Post,
+        session: &str,
+        mode: Mode,
+    ) -> (Arc<Self>, Loaded) {
+        let company = Self {
+            extensions,
+            bench,
+            session: session.to_owned(),
+            mode,
+            port: post.port(),
+            ended: post.ended(),
+            guests: Arc::new(Guests::new(Patience::default(), post.reporter())),
+            dispatcher: OnceCell::new(),
+            members: Mutex::default(),
+            changing: sync::Mutex::default(),
+        };
+        let loaded = company.load(Arrival::AtTheBeginning).await;
+        (Arc::new(company), loaded)
+    }
+
+    pub(crate) fn guests(&self) -> &Arc<Guests> {
+        &self.guests
+    }
+
+    /// Looks what there is, and starts what is on in the place of what runs. What cannot be built goes on as it was.
+    async fn load(&self, arrival: Arrival) -> Loaded {
+        let _turn = self.changing.lock().await;
+        let mut found = self.extensions.look();
+        let mut notes = Vec::new();
+        if found.sources.is_empty() && found.servers.is_empty() && self.members().is_empty() {
+            return Loaded { notes, unmet: self.extensions.unknown_flag(&self.guests) };
+        }
+        let dispatcher = match self.dispatcher(&mut notes).await {
+            Ok(dispatcher) => dispatcher,
+            Err(problem) => {
+                let problem = format!("no extension is loaded: {problem}");
+                let unmet = self.extensions.unloaded(&problem, &found.sources);
+                notes.push(problem);
+                return Loaded { notes, unmet };
+            }
+        };
+        self.amend(dispatcher, &mut found, &mut notes);
+        let mut lost = Lost::of(self.extensions.named());
+        let candidates = self.candidates(found, &mut lost).await;
+        let leaving = self.leaving(&candidates);
+        join_all(leaving.iter().map(|id| self.guests.retire(id))).await;
+        let started = join_all(candidates.into_iter().enumerate().map(|(place, candidate)| async move {
+            let Candidate { member, prepared } = candidate;
+            match prepared {
+                Some(prepared) => {
+                    let (member, raised) = self.raise(member, prepared, place, dispatcher).await;
+                    (member, Some(raised))
+                }
+                None => (member, None),
+            }
+        }));
+        let mut members = Vec::new();
+        for (member, raised) in started.await {
+            match raised {
+                Some(Ok(took)) => notes.extend(late(&member, took, self.extensions.base().limits.patience)),
+                Some(Err(fault)) => lost.add(&member.origin, not_loaded(&member.origin, &fault)),
+                None => {}
+            }
+            members.push(member);
+        }
+        notes.append(&mut lost.notes);
+        notes.extend(odd_tools(&self.guests, &self.bench.tools.names().collect()));
+        notes.extend(members.iter().filter_map(|member| self.held_back(member)));
+        let unmet = lost.unmet().or_else(|| self.unknown_flag(&members));
+        let come: Vec<GuestId> =
+            members.iter().filter(|member| member.phase == Phase::Running).map(|member| member.id.clone()).collect();
+        *self.members() = members;
+        if arrival == Arrival::Later {
+            self.introduce(&come).await;
+        }
+        Loaded { notes, unmet }
+    }
+
+    /// That somebody gave a value to a flag that no extension has, or one that it does not take. Which flags those have that
+    /// are off nobody knows.
+    fn unknown_flag(&self, members: &[Member]) -> Option<SessionFailure> {
+        let is_off = |member: &Member| member.phase == Phase::Off && matches!(member.origin, Origin::Source(_));
+        let unknown = self.extensions.unknown_flag(&self.guests)?;
+        let may_be_known = matches!(unknown, SessionFailure::NoSuchFlag { .. }) && members.iter().any(is_off);
+        (!may_be_known).then_some(unknown)
+    }
+
+    /// Those that do not stay as they are.
+    fn leaving(&self, candidates: &[Candidate]) -> Vec<GuestId> {
+        let stays = |id: &GuestId| candidates.iter().any(|one| one.prepared.is_none() && one.member.is_up(id));
+        self.members().iter().map(|member| member.id.clone()).filter(|id| !stays(id)).collect()
+    }
+
+    /// Looks at all of them. Of those with one name the first has it; the others do not run, and are listed with a number
+    /// behind it.
+    async fn candidates(&self, found: Found, lost: &mut Lost) -> Vec<Candidate> {
+        let Found { sources, servers, off, notices: _ } = found;
+        let before = self.members().clone();
+        let (mut names, mut nameless, mut candidates) = (BTreeMap::new(), Vec::new(), Vec::new());
+        for (source, looked_at) in self.extensions.prepare(sources).await {
+            let candidate = match looked_at {
+                Ok(prepared) => {
+                    let clash = namesake(&prepared.identity.id, &source, &mut names);
+                    let candidate = Candidate::of(prepared, Origin::Source(source));
+                    match clash {
+                        None => candidate,
+                        Some(clash) => {
+                            lost.add(&candidate.member.origin, clash.clone());
+                            nameless.push(candidates.len());
+                            Candidate { member: candidate.member.unbuilt(clash), prepared: None }
+                        }
+                    }
+                }
+                Err(fault) => {
+                    let origin = Origin::Source(source.clone());
+                    lost.add(&origin, not_loaded(&origin, &fault));
+                    let known = before.iter().find(|member| member.origin.is(&origin)).cloned();
+                    let mut member = known.unwrap_or_else(|| Member::unknown(origin));
+                    // What runs keeps its name, as does what is off, unless another has it now.
+                    let is_named = member.phase != Phase::Failed;
+                    if !is_named || namesake(&member.id, &source, &mut names).is_some() {
+                        member.phase = Phase::Failed;
+                        nameless.push(candidates.len());
+                    }
+                    Candidate { member: member.unbuilt(fault.to_string()), prepared: None }
+                }
+            };
+            candidates.push(candidate);
+        }
+        let mut taken: BTreeSet<String> = names.into_keys().collect();
+        for place in nameless {
+            if let Some(Candidate { member, .. }) = candidates.get_mut(place) {
+                member.id = GuestId::from(free_name(member.id.as_str(), &mut taken));
+            }
+        }
+        for server in servers {
+            let prepared = mcp::prepare(&server, self.extensions.base());
+            candidates.push(Candidate::of(prepared, Origin::Server(Box::new(server))));
+        }
+        for candidate in &mut candidates {
+            let Candidate { member, prepared } = candidate;
+            if off.holds(member.id.as_str()) || member.origin.is_disabled() {
+                *prepared = None;
+                member.phase = Phase::Off;
+                member.problem = off.by_project(member.id.as_str()).or_else(|| member.origin.why_disabled());
+                lost.leave_off(member, self.mode);
+            }
+        }
+        candidates
+    }
+
+    /// Starts one of them anew, or for the first time.
+    async fn renew(&self, id: &str, wanted: Wanted) -> Result<Extension, SwitchError> {
+        let _turn = self.changing.lock().await;
+        let (place, member) = self.find(id)?;
+        let mut found = self.extensions.look();
+        let withheld = found.off.by_project(id);
+        let server = found.servers.iter().find(|server| mcp::guest_id(&server.name).as_str() == id).cloned();
+        let withheld = withheld.or_else(|| server.as_ref().and_then(disabled));
+        let is_off = withheld.is_some() || (wanted == Wanted::AsWritten && found.off.holds(id));
+        match withheld {
+            Some(why) if wanted == Wanted::On => return Err(SwitchError::Withheld { id: id.to_owned(), why }),
+            problem if is_off => {
+                self.put_down(place, Member { phase: Phase::Off, problem, ..member }).await;
+                return self.told(id).await;
+            }
+            _ => {}
+        }
+        let mut notes = Vec::new();
+        let raised = match self.dispatcher(&mut notes).await {
+            Ok(dispatcher) => {
+                self.amend(dispatcher, &mut found, &mut notes);
+                self.replace(place, member, server, dispatcher).await
+            }
+            Err(problem) => {
+                let problem = Some(problem);
+                self.note(place, Member { phase: Phase::Failed, problem, ..member });
+                id.to_owned()
+            }
+        };
+        notes.iter().for_each(|note| tracing::warn!(extension = id, "{note}"));
+        self.told(&raised).await
+    }
+
+    /// Puts what is on the disk in the place of a member; what cannot be built goes on as it was. Answers its id then.
+    async fn replace(&self, place: usize, member: Member, server: Option<Server>, dispatcher: &Dispatcher) -> String {
+        let looked_at = match (&member.origin, server) {
+            (Origin::Server(_), Some(server)) => {
+                let prepared = mcp::prepare(&server, self.extensions.base());
+                Some((Origin::Server(Box::new(server)), Ok(prepared)))
+            }
+            (Origin::Server(known), None) => {
+                let fault = LaunchFault::Missing { path: known.file.display().to_string() };
+                Some((member.origin.clone(), Err(fault)))
+            }
+            (Origin::Source(source), _) => {
+                let looked_at = self.extensions.prepare(vec![source.clone()]).await;
+                looked_at.into_iter().next().map(|(source, prepared)| (Origin::Source(source), prepared))
+            }
+        };
+        let Some((origin, prepared)) = looked_at else { return member.id.to_string() };
+        match prepared {
+            Ok(prepared) => {
+                if let Some(clash) = self.clash(place, &prepared.identity.id, &origin) {
+                    let id = member.id.to_string();
+                    tracing::warn!(extension = %id, "{clash}");
+                    self.note(place, member.unbuilt(clash));
+                    return id;
+                }
+                self.guests.retire(&member.id).await;
+                let Candidate { member, prepared } = Candidate::of(prepared, origin);
+                let Some(prepared) = prepared else { return member.id.to_string() };
+                let (member, raised) = self.raise(member, prepared, place, dispatcher).await;
+                if let Err(fault) = raised {
+                    tracing::warn!(extension = %member.id, %fault, "an extension does not start");
+                }
+                let id = member.id.clone();
+                self.note(place, member);
+                self.introduce(std::slice::from_ref(&id)).await;
+                id.to_string()
+            }
+            Err(fault) => {
+                let id = member.id.to_string();
+                tracing::warn!(extension = %id, %fault, "an extension cannot be built anew");
+                if matches!(origin, Origin::Server(_)) {
+                    // A server that is written nowhere any more has nobody who wants it to run.
+                    let problem = Some(fault.to_string());
+                    self.put_down(place, Member { phase: Phase::Failed, problem, ..member }).await;
+                } else {
+                    self.note(place, member.unbuilt(fault.to_string()));
+                }
+                id
+            }
+        }
+    }
+
+    /// Why one cannot be called so: another is.
+    fn clash(&self, place: usize, id: &GuestId, origin: &Origin) -> Option<String> {
+        let Origin::Source(source) = origin else { return None };
+        let members = self.members();
+        let other = members.iter().enumerate().find(|(other, member)| *other != place && member.id == *id);
+        match other.map(|(_, member)| &member.origin) {
+            Some(Origin::Source(first)) => Some(called_too(id, source, first)),
+            Some(Origin::Server(_)) | None => None,
+        }
+    }
+
+    /// Starts one at a desk of its own, and lets it in. Answers how long that took.
+    async fn raise(
+        &self,
+        member: Member,
+        prepared: Prepared,
+        place: usize,
+        dispatcher: &Dispatcher,
+    ) -> (Member, Result<Duration, LaunchFault>) {
+        let began = Instant::now();
+        let raised = launch(prepared, dispatcher).await.and_then(|guest| {
+            let unusable = |message: String| LaunchFault::Unusable { message };
+            self.guests.admit(guest, place).map_err(|duplicate| unusable(duplicate.to_string()))
+        });
+        match raised {
+            Ok(()) => (Member { phase: Phase::Running, problem: None, ..member }, Ok(began.elapsed())),
+            Err(fault) => (Member { phase: Phase::Failed, problem: Some(fault.to_string()), ..member }, Err(fault)),
+        }
+    }
+
+    /// Takes one out of the session.
+    async fn put_down(&self, place: usize, member: Member) {
+        let id = member.id.clone();
+        self.note(place, member);
+        self.guests.retire(&id).await;
+        self.introduce(&[]).await;
+    }
+
+    /// Tells those who have come that the session has begun, and the session that what it is offered has changed. A session
+    /// that ended meanwhile keeps none of them.
+    async fn introduce(&self, come: &[GuestId]) {
+        for id in come {
+            let event = SessionStartEvent { reason: StartReason::Reload, previous_session_file: None };
+            self.guests.tell_one(id, Event::SessionStart(event)).await;
+        }
+        let (reply, taken) = oneshot::channel();
+        self.port.submit(GuestId::from(STEWARD), Request::RegistrationChanged(reply)).await;
+        // Of a session that is gone nobody wants to know what it is offered.
+        drop(taken.await);
+        if self.ended.is_cancelled() {
+            self.guests.shutdown().await;
+        }
+    }
+
+    /// The one place where what they ask is decided, done and recorded.
+    async fn dispatcher(&self, notes: &mut Vec<String>) -> Result<&Dispatcher, String> {
+        let made = self.dispatcher.get_or_try_init(|| async {
+            let trace = self.extensions.trace(&self.bench.redactor).unwrap_or_else(|problem| {
+                notes.push(problem);
+                None
+            });
+            let ledger = self.extensions.ledger(&self.session, &self.bench.redactor).await?;
+            let port = Arc::clone(&self.port);
+            let dispatcher = self.extensions.dispatcher(port, ledger.clone(), &self.bench, trace.clone())?;
+            self.guests.record(ledger, trace);
+            dispatcher.introduce(&self.guests);
+            let (ended, closed) = (self.ended.clone(), dispatcher.clone());
+            // Its owner is the session: it ends soon after.
+            tokio::spawn(async move {
+                ended.cancelled().await;
+                closed.close().await;
+            });
+            Ok(dispatcher)
+        });
+        made.await
+    }
+
+    /// Lets what is written now count. Rules that cannot be read cost the servers whose entries they come from.
+    fn amend(&self, dispatcher: &Dispatcher, found: &mut Found, notes: &mut Vec<String>) {
+        let amended = self.extensions.rules(&found.servers).and_then(|policy| {
+            dispatcher.amend(policy).map_err(|fault| format!("the rules stay as they were: {fault}"))
+        });
+        if let Err(problem) = amended {
+            found.servers.clear();
+            notes.push(problem);
+        }
+    }
+
+    /// Which tools of a server are held back because they are not described as they were.
+    fn held_back(&self, member: &Member) -> Option<String> {
+        let Origin::Server(server) = &member.origin else { return None };
+        let pins: &Pins = self.extensions.base().pins.as_ref()?;
+        // A record that cannot be read is told by the server itself, whose tools it costs.
+        let Record { changed, .. } = pins.recorded(server).ok().filter(|_| member.phase != Phase::Off)?;
+        let (name, tools) = (&server.name, changed.join(", "));
+        (!changed.is_empty()).then(|| {
+            format!(
+                "MCP server {name} changed the description of {tools}; not offered until you agree: `pi mcp test {name} --accept`"
+            )
+        })
+    }
+
+    fn find(&self, id: &str) -> Result<(usize, Member), SwitchError> {
+        let members = self.members();
+        let found = members.iter().enumerate().find(|(_, member)| member.id.as_str() == id);
+        let (place, member) = found.ok_or_else(|| SwitchError::Unknown { id: id.to_owned() })?;
+        Ok((place, member.clone()))
+    }
+
+    fn note(&self, place: usize, member: Member) {
+        if let Some(known) = self.members().get_mut(place) {
+            *known = member;
+        }
+    }
+
+    /// How one of them stands.
+    async fn told(&self, id: &str) -> Result<Extension, SwitchError> {
+        let unknown = || SwitchError::Unknown { id: id.to_owned() };
+        self.list().await.into_iter().find(|one| one.id == id).ok_or_else(unknown)
+    }
+
+    fn members(&self) -> MutexGuard<'_, Vec<Member>> {
+        // Nothing in here can panic half-way.
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Steward for Company {
+    fn list(&self) -> BoxFuture<'_, Vec<Extension>> {
+        async {
+            let mut running = self.guests.enrolled().await;
+            let (members, offered) = (self.members().clone(), self.guests.tools());
+            let listed = members.into_iter().map(|member| {
+                let guest = running.iter().position(|guest| guest.id == member.id.as_str());
+                let guest = guest.map(|place| running.swap_remove(place));
+                let held_back = self.held_back(&member);
+                let mut one = member.told(guest.map(Extension::from));
+                one.problem = one.problem.or(held_back);
+                let own = offered.iter().filter(|tool| tool.guest.as_str() == one.id);
+                one.tokens = (!one.tools.is_empty()).then(|| own.map(|tool| cost(&tool.offer.definition)).sum());
+                one
+            });
+            listed.collect()
+        }
+        .boxed()
+    }
+
+    fn switch<'a>(&'a self, id: &'a str, switch: Switch) -> BoxFuture<'a, Result<Extension, SwitchError>> {
+        async move {
+            match switch {
+                Switch::On if self.find(id)?.1.phase == Phase::Running => self.told(id).await,
+                Switch::On => self.renew(id, Wanted::On).await,
+                Switch::Off => {
+                    let _turn = self.changing.lock().await;
+                    let (place, member) = self.find(id)?;
+                    // One that is off for another reason stays off for it.
+                    if member.phase != Phase::Off {
+                        self.put_down(place, Member { phase: Phase::Off, problem: None, ..member }).await;
+                    }
+                    self.told(id).await
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn reload<'a>(&'a self, id: Option<&'a str>) -> BoxFuture<'a, Result<Vec<Extension>, SwitchError>> {
+        async move {
+            match id {
+                Some(id) => Ok(vec![self.renew(id, Wanted::AsWritten).await?]),
+                None => {
+                    let Loaded { notes, unmet } = self.load(Arrival::Later).await;
+                    let unmet = unmet.map(|failure| failure.to_string());
+                    notes.iter().chain(&unmet).for_each(|note| tracing::warn!("{note}"));
+                    Ok(self.list().await)
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+impl fmt::Debug for Company {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Company").field("session", &self.session).field("guests", &self.guests).finish_non_exhaustive()
+    }
+}
+
+/// The tokens of a tool in every request, by the table that most models come near to; each has its own.
+pub(crate) fn cost(tool: &ToolDefinition) -> u64 {
+    let ToolDefinition { name, description, parameters, .. } = tool;
+    let shown = json!({ "name": name, "description": description, "parameters": parameters });
+    tokens::counter("gpt-4o")(&shown.to_string()).count
+}
+
+async fn launch(prepared: Prepared, dispatcher: &Dispatcher) -> Result<Arc<dyn Guest>, LaunchFault> {
+    let Prepared { identity, launch, .. } = prepared;
+    let desk = dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
+    let began = Instant::now();
+    let guest = match timeout(LOADING, launch(desk.clone())).await {
+        Ok(launched) => launched?,
+        Err(_) => return Err(LaunchFault::Unusable { message: format!("it did not load within {LOADING:?}") }),
+    };
+    desk.registered(&guest.registration(), began.elapsed());
+    Ok(guest)
+}

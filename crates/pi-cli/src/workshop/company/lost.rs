@@ -1,0 +1,77 @@
+//! What is not as somebody wants it when the extensions of a session are started, and whether the session may begin then.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use pi_exthost::{Guests, guest::LONGEST_TOOL_NAME, launcher::Source, port::Mode};
+
+use super::member::{Member, Origin};
+use crate::failure::SessionFailure;
+
+/// Extensions that are not there, and why.
+pub(super) struct Lost {
+    /// Those that somebody wants above all.
+    wanted: Vec<Source>,
+    named: Vec<String>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Lost {
+    pub(super) fn of(wanted: Vec<Source>) -> Self {
+        Self { wanted, named: Vec::new(), notes: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, origin: &Origin, why: String) {
+        // Whoever is told with a failure need not be told twice.
+        if self.is_named(origin) { self.named.push(why) } else { self.notes.push(why) }
+    }
+
+    /// One that is switched off, which matters to whoever named it. Those who switch one off in a server want its sessions
+    /// to begin without it.
+    pub(super) fn leave_off(&mut self, member: &Member, mode: Mode) {
+        let Origin::Source(Source { path, .. }) = &member.origin else { return };
+        if !self.is_named(&member.origin) {
+            return;
+        }
+        let usual = || format!("it is switched off; `pi ext enable {}` switches it on", member.id);
+        let why = member.problem.clone().unwrap_or_else(usual);
+        let told = format!("the extension {} is not loaded: {why}", path.display());
+        if mode == Mode::Server { self.notes.push(told) } else { self.named.push(told) }
+    }
+
+    /// That something is missing which somebody named.
+    pub(super) fn unmet(self) -> Option<SessionFailure> {
+        (!self.named.is_empty()).then_some(SessionFailure::Unloaded { problems: self.named })
+    }
+
+    fn is_named(&self, origin: &Origin) -> bool {
+        match origin {
+            Origin::Source(source) => self.wanted.contains(source),
+            Origin::Server(_) => false,
+        }
+    }
+}
+
+/// Tools that are not offered because of their name, and tools of ours that others take the place of.
+pub(super) fn odd_tools(guests: &Guests, own: &BTreeSet<&str>) -> Vec<String> {
+    let refused = guests.misnamed_tools().into_iter().map(|(guest, name)| {
+        format!(
+            "the tool {name:?} of extension {guest} is not offered: providers take letters, digits, _ and -, at most {LONGEST_TOOL_NAME} of them"
+        )
+    });
+    let replaced = guests.tools().into_iter().filter(|tool| own.contains(tool.offer.definition.name.as_str()));
+    let replaced = replaced.map(|tool| {
+        format!("the tool {} is that of extension {}, in the place of ours", tool.offer.definition.name, tool.guest)
+    });
+    refused.chain(replaced).collect()
+}
+
+/// That a server is not there yet: the session goes on without it.
+pub(super) fn late(member: &Member, took: Duration, patience: Duration) -> Option<String> {
+    let Origin::Server(server) = &member.origin else { return None };
+    let name = &server.name;
+    (took >= patience).then(|| {
+        format!(
+            "the MCP server {name} is not connected yet after {patience:?}; its tools come when it is ready, and `pi mcp test {name}` shows what it does"
+        )
+    })
+}

@@ -1,0 +1,248 @@
+//! Extensions that are switched on and off and loaded anew while sessions run, over real sockets: scripts and MCP servers.
+
+use pi_testkit::{Client, Script, model::Answer};
+use serde_json::{Value, json};
+
+use crate::{
+    room::{read, write},
+    serving::{Serving, fits},
+};
+
+/// Says in its tool, its command and before each run that it is there.
+fn porter(word: &str) -> String {
+    format!(
+        r#"export default function (pi: any) {{
+          pi.registerTool({{ name: "greet", description: "Greets", parameters: {{ type: "object", properties: {{}} }},
+            execute: async () => ({{ content: [{{ type: "text", text: "{word}" }}], details: {{}} }}) }});
+          pi.registerTool({{ name: "wait", description: "Waits", parameters: {{ type: "object", properties: {{}} }},
+            execute: async (id: string, params: any, signal: any, update: any, ctx: any) => {{ await ctx.ui.confirm("Wait?", ""); return {{ content: [], details: {{}} }}; }} }});
+          pi.registerCommand("porter", {{ description: "d", handler: async (args: string, ctx: any) => ctx.ui.notify("{word}") }});
+          pi.on("before_agent_start", (event: any) => ({{ systemPrompt: event.systemPrompt + "\n{word} hooked" }}));
+        }}"#
+    )
+}
+
+const SERVER: &str = r#"
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    method, result = message.get("method"), {}
+    if method == "initialize":
+        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "greeter", "version": "1"}}
+    elif method == "tools/list":
+        result = {"tools": [{"name": "hello", "description": "Says hello", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        result = {"content": [{"type": "text", "text": "Hello from the server"}]}
+    if "id" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
+
+/// A server whose sessions have a script and an MCP server.
+fn serving(script: Script) -> Serving {
+    Serving::prepared(script, &[], |room| {
+        write(&room.at("agent/extensions/porter.ts"), porter("first").as_bytes());
+        write(&room.project().join("server.py"), SERVER.as_bytes());
+        let servers = json!({ "mcpServers": { "hi": { "command": "python3", "args": ["server.py"] } } });
+        write(&room.at("agent/mcp.json"), servers.to_string().as_bytes());
+    })
+}
+
+fn talking() -> Script {
+    Script::new().otherwise(Answer::new().text("Done.").reply())
+}
+
+async fn ask(client: &mut Client, id: &str, mut command: Value) -> Value {
+    command["id"] = json!(id);
+    let answer = client.ask(&command).await;
+    assert_eq!(answer["success"], true, "{answer}");
+    answer["data"].clone()
+}
+
+/// The names of the tools that the session has.
+async fn tools(client: &mut Client, id: &str) -> Vec<String> {
+    let listed = ask(client, id, json!({"type": "get_tools", "sessionId": "s"})).await;
+    let tools = listed["tools"].as_array().cloned().unwrap_or_default();
+    tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned).collect()
+}
+
+async fn has_command(client: &mut Client, id: &str) -> bool {
+    let listed = ask(client, id, json!({"type": "get_commands", "sessionId": "s"})).await;
+    listed["commands"].to_string().contains(r#""name":"porter""#)
+}
+
+/// What everybody is told of an extension that was switched or loaded anew.
+async fn news(client: &mut Client, shape: Value) {
+    let what = shape.to_string();
+    let is_it = |frame: &Value| {
+        let extensions = frame["data"]["extensions"].as_array();
+        frame["type"] == "extensions_changed" && extensions.is_some_and(|all| all.iter().any(|one| fits(one, &shape)))
+    };
+    client.expect(&what, is_it).await;
+}
+
+async fn say(client: &mut Client, id: &str, message: &str) {
+    ask(client, id, json!({"type": "prompt", "sessionId": "s", "message": message})).await;
+}
+
+#[test]
+fn extension_is_switched_off_in_running_sessions_and_stays_off() {
+    let mut serving = serving(talking());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let mut other = serving.connect("?clientId=other").await;
+        let off = ask(&mut client, "off", json!({"type": "disable_extension", "extensionId": "porter"})).await;
+        let shape = json!({"extensionId": "porter", "tier": "js", "enabled": false, "state": "disabled", "tools": []});
+        assert!(fits(&off["extension"], &shape), "{off}");
+        news(&mut other, shape).await;
+        let offered = tools(&mut client, "t1").await;
+        assert!(
+            !offered.contains(&"greet".to_owned()) && offered.contains(&"mcp__hi__hello".to_owned()),
+            "{offered:?}"
+        );
+        assert!(!has_command(&mut client, "c1").await);
+        say(&mut client, "p1", "hi").await;
+        let servers = ask(&mut client, "off2", json!({"type": "disable_extension", "extensionId": "mcp:hi"})).await;
+        assert!(fits(&servers["extension"], &json!({"name": "hi", "tier": "mcp", "state": "disabled"})), "{servers}");
+        let offered = tools(&mut client, "t2").await;
+        assert!(!offered.iter().any(|name| name.starts_with("mcp__")), "{offered:?}");
+    });
+    assert!(!serving.room.server.requests()[0].json().to_string().contains("hooked"), "its hook is gone");
+    let settings: Value =
+        serde_json::from_str(&read(&serving.room.at("agent/settings.json")).expect("written")).expect("JSON");
+    assert_eq!(settings, json!({"disabledExtensions": ["porter", "mcp:hi"]}));
+    serving.restart(nix::sys::signal::Signal::SIGTERM);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        let offered = tools(&mut client, "t3").await;
+        assert!(
+            !offered.contains(&"greet".to_owned()) && !offered.contains(&"mcp__hi__hello".to_owned()),
+            "{offered:?}"
+        );
+        for (id, extension) in [("on1", "porter"), ("on2", "mcp:hi")] {
+            let on = ask(&mut client, id, json!({"type": "enable_extension", "extensionId": extension})).await;
+            assert!(fits(&on["extension"], &json!({"enabled": true, "state": "running"})), "{on}");
+        }
+        let offered = tools(&mut client, "t4").await;
+        assert!(offered.contains(&"greet".to_owned()) && offered.contains(&"mcp__hi__hello".to_owned()), "{offered:?}");
+        // A command of an extension is a command of the session at once.
+        assert!(has_command(&mut client, "c2").await);
+        say(&mut client, "p2", "hi").await;
+        say(&mut client, "p3", "/porter").await;
+    });
+    assert_eq!(serving.room.server.requests().len(), 2, "the command is none for the model");
+    assert!(serving.room.server.requests()[1].json().to_string().contains("first hooked"));
+    let settings: Value =
+        serde_json::from_str(&read(&serving.room.at("agent/settings.json")).expect("written")).expect("JSON");
+    assert_eq!(settings, json!({}));
+}
+
+#[test]
+fn extension_that_is_at_work_is_switched_off_at_once() {
+    let script = Script::new()
+        .then(Answer::new().call("c1", "wait", &json!({})).reply())
+        .otherwise(Answer::new().text("Done.").reply());
+    let serving = serving(script);
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Wait"})).await;
+        client
+            .expect("the question", |frame| {
+                frame["event"]["type"] == "extension_ui_request" && frame["event"]["method"] == "confirm"
+            })
+            .await;
+        let off = ask(&mut client, "off", json!({"type": "disable_extension", "extensionId": "porter"})).await;
+        assert_eq!(off["extension"]["state"], "disabled");
+        // The run goes on: its tool has failed, and the model reads why.
+        let ended = client.answer("p").await;
+        assert_eq!(ended["success"], true, "{ended}");
+    });
+    let last = serving.room.server.requests()[1].json();
+    let tools = last["tools"].to_string();
+    assert!(!tools.contains("greet") && tools.contains("mcp__hi__hello"), "{tools}");
+}
+
+#[test]
+fn extensions_are_loaded_anew_with_what_is_on_the_disk() {
+    let serving = serving(talking());
+    let file = serving.room.at("agent/extensions/porter.ts");
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let mut other = serving.connect("?clientId=other").await;
+        write(&file, porter("second").as_bytes());
+        let one = json!({"type": "reload_extensions", "extensionId": "porter"});
+        let anew = ask(&mut client, "r1", one.clone()).await;
+        assert!(fits(&anew["extensions"], &json!([{"extensionId": "porter", "state": "running"}])), "{anew}");
+        news(&mut other, json!({"extensionId": "porter", "state": "running"})).await;
+        say(&mut client, "p1", "hi").await;
+        // What cannot be built says so, and what ran goes on.
+        write(&file, b"export default function (pi) { this is no JavaScript");
+        let broken = ask(&mut client, "r2", one).await;
+        let told = &broken["extensions"][0];
+        assert!(fits(told, &json!({"extensionId": "porter", "state": "running"})), "{told}");
+        assert!(told["error"].as_str().is_some_and(|error| error.contains("porter.ts")), "{told}");
+        say(&mut client, "p2", "hi").await;
+        // What throws when it is started has failed.
+        write(&file, b"export default function (pi) { throw new Error('not today'); }");
+        let failed = ask(&mut client, "r3", json!({"type": "reload_extensions", "extensionId": "porter"})).await;
+        assert!(fits(&failed["extensions"][0], &json!({"state": "failed"})), "{failed}");
+        assert!(failed["extensions"][0]["error"].as_str().is_some_and(|error| error.contains("not today")), "{failed}");
+        // All of them: one that is new, one that is gone, and a server that was added.
+        write(&serving.room.at("agent/extensions/usher.ts"), porter("usher").replace("greet", "bow").as_bytes());
+        write(&file, porter("third").as_bytes());
+        let servers = json!({ "mcpServers": { "ho": { "command": "python3", "args": ["server.py"] } } });
+        write(&serving.room.at("agent/mcp.json"), servers.to_string().as_bytes());
+        let all = ask(&mut client, "r4", json!({"type": "reload_extensions"})).await;
+        let ids: Vec<&str> = all["extensions"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|one| one["extensionId"].as_str())
+            .collect();
+        assert_eq!(ids, ["mcp:ho", "porter", "usher"]);
+        let offered = tools(&mut client, "t").await;
+        for (tool, is_there) in [("greet", true), ("bow", true), ("mcp__ho__hello", true), ("mcp__hi__hello", false)] {
+            assert_eq!(offered.contains(&tool.to_owned()), is_there, "{tool} in {offered:?}");
+        }
+    });
+    let requests = serving.room.server.requests();
+    assert!(
+        requests[0].json().to_string().contains("second hooked")
+            && requests[1].json().to_string().contains("second hooked")
+    );
+}
+
+#[test]
+fn what_others_switched_off_or_nobody_has_is_not_switched_on() {
+    let serving = Serving::prepared(talking(), &[], |room| {
+        write(&room.at("agent/extensions/porter.ts"), porter("first").as_bytes());
+        let servers = json!({ "mcpServers": { "hi": { "command": "no-such-program", "disabled": true } } });
+        write(&room.at("agent/mcp.json"), servers.to_string().as_bytes());
+        write(&room.at("agent/settings.json"), br#"{"defaultProjectTrust": "always"}"#);
+        write(&room.project().join(".pi/settings.json"), br#"{"disabledExtensions": ["porter"]}"#);
+    });
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let refused = [
+            ("porter", "refused", "Refused: porter stays off: the project's settings switch it off"),
+            ("mcp:hi", "refused", "Refused: mcp:hi stays off: its entry in "),
+            ("nobody", "not_found", "Extension nobody not found"),
+        ];
+        for (id, code, error) in refused {
+            let answer = client.ask(&json!({"type": "enable_extension", "id": id, "extensionId": id})).await;
+            assert_eq!((answer["success"].clone(), answer["code"].as_str()), (json!(false), Some(code)), "{answer}");
+            assert!(answer["error"].as_str().is_some_and(|told| told.starts_with(error)), "{answer}");
+        }
+        let listed = ask(&mut client, "l", json!({"type": "list_extensions"})).await;
+        assert!(
+            fits(
+                &listed["extensions"],
+                &json!([{"extensionId": "mcp:hi", "state": "disabled"}, {"extensionId": "porter", "state": "disabled"}])
+            ),
+            "{listed}"
+        );
+        let missing = client.ask(&json!({"type": "reload_extensions", "id": "r", "extensionId": "nobody"})).await;
+        assert_eq!(missing["code"], "not_found", "{missing}");
+    });
+}
