@@ -4,6 +4,7 @@
 
 mod announce;
 mod command;
+mod extensions;
 mod frame;
 mod key;
 mod label;
@@ -55,6 +56,11 @@ pub(crate) enum Pick {
     Fork(EntryId),
     Place(EntryId),
     Journey(Journey),
+    /// To be switched.
+    Extension {
+        id: String,
+        is_on: bool,
+    },
 }
 
 /// What an [`App`] begins with.
@@ -110,6 +116,8 @@ pub struct App {
     naming: Option<Naming>,
     /// The place at which the list of places opens next.
     tree_at: Option<EntryId>,
+    /// The extension at which the list of them opens next.
+    extension_at: Option<String>,
     dialogs: VecDeque<Dialog>,
     components: Components,
     waiting: Waiting,
@@ -197,6 +205,7 @@ impl App {
             points: Vec::new(),
             naming: None,
             tree_at: None,
+            extension_at: None,
             dialogs: VecDeque::new(),
             components: Components::default(),
             waiting: state.waiting,

@@ -48,7 +48,7 @@ pub use self::{
     open::{Options, Outcome, TerminalError, run},
     paint::{Frame, Painter, to_ansi},
     run::{Link, drive},
-    serve::Advice,
+    serve::{Advice, Remember},
     theme::{Colours, Theme},
     wish::{Action, Catalogue, Fetch, Marked, Missing, Point, Report, Wish},
 };

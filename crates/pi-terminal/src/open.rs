@@ -18,7 +18,7 @@ use crate::{
     device::Device,
     look::Thoughts,
     run::{Link, drive},
-    serve::{Advice, Service, of_extension, shown_directory},
+    serve::{Advice, Remember, Service, of_extension, shown_directory},
     theme::{Colours, Theme},
     wish::{Missing, Report, Wish},
 };
@@ -43,6 +43,8 @@ pub struct Options {
     pub silence: Option<String>,
     /// What to do about a call to a model that failed.
     pub advice: Advice,
+    /// Where it is written down that an extension was switched.
+    pub remember: Remember,
     /// Milliseconds since 1970.
     pub clock: fn() -> u64,
     /// Who is here: the name of the program and its version, said at the top. Nothing where that was said before.
@@ -117,6 +119,7 @@ pub async fn run(
         own: options.own,
         commands: options.commands.clone(),
         advice: options.advice,
+        remember: options.remember,
         clock: options.clock,
         project: options.project,
         directory: options.directory.clone(),

@@ -28,8 +28,12 @@ pub(crate) struct Picker<T> {
     /// The choices that fit the filter.
     fitting: Vec<usize>,
     selected: usize,
+    /// What stands above the columns, if there are columns.
+    head: Option<String>,
     /// A key that this list has beside the usual ones.
     key: Option<&'static str>,
+    /// What enter does.
+    enter: &'static str,
 }
 
 /// What a key came to.
@@ -51,11 +55,20 @@ impl<T> Picker<T> {
     pub(crate) fn new(title: impl Into<String>, choices: Vec<Choice<T>>, selected: usize) -> Self {
         let fitting: Vec<usize> = (0..choices.len()).collect();
         let selected = selected.min(choices.len().saturating_sub(1));
-        Self { title: title.into(), choices, filter: String::new(), fitting, selected, key: None }
+        let (title, filter) = (title.into(), String::new());
+        Self { title, choices, filter, fitting, selected, head: None, key: None, enter: "take" }
     }
 
     pub(crate) fn add_key(&mut self, key: &'static str) {
         self.key = Some(key);
+    }
+
+    pub(crate) fn set_head(&mut self, head: String) {
+        self.head = Some(head);
+    }
+
+    pub(crate) fn set_enter(&mut self, enter: &'static str) {
+        self.enter = enter;
     }
 
     pub(crate) fn selected(&self) -> Option<&Choice<T>> {
@@ -135,7 +148,8 @@ impl<T> Picker<T> {
             Line::from(vec![Span::styled(head.clone(), theme.strong), Span::raw(printable(&self.filter).into_owned())]),
         ];
         let cursor = (1, width(&head) + width(&self.filter));
-        let seen = MOST_SEEN.min(height.saturating_sub(4 + PREVIEW)).max(1);
+        lines.extend(self.head.iter().map(|head| Line::styled(format!("  {head}"), theme.quiet)));
+        let seen = MOST_SEEN.min(height.saturating_sub(lines.len() + 2 + PREVIEW)).max(1);
         let first = (self.selected + 1).saturating_sub(seen);
         for (place, index) in self.fitting.iter().enumerate().skip(first).take(seen) {
             lines.push(self.row(&self.choices[*index], place == self.selected, look));
@@ -149,8 +163,11 @@ impl<T> Picker<T> {
         }
         let place = if self.fitting.is_empty() { 0 } else { self.selected + 1 };
         let key = self.key.map(|key| format!(" · {key}")).unwrap_or_default();
-        let hint =
-            format!("  {place}/{}{key} · ↑↓ choose · enter take · esc leave · type to filter", self.fitting.len());
+        let hint = format!(
+            "  {place}/{}{key} · ↑↓ choose · enter {} · esc leave · type to filter",
+            self.fitting.len(),
+            self.enter
+        );
         lines.push(Line::styled(hint, theme.quiet));
         (lines.into_iter().map(|line| shorten_line(line, look.width)).collect(), cursor)
     }

@@ -11,7 +11,7 @@ use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use pi_envelope::Envelope;
 use pi_session::{
     Cause, CommandInfo, CommandSource, CompactError, Ending, Journey, KeyFault, Moment, PromptError, Prompted, Session,
-    SessionGone, Silence, Subscription, attached,
+    SessionGone, Silence, Subscription, Switch, attached,
     context::Spoken,
     directory::{self, Project},
     export::{self, Form},
@@ -34,6 +34,9 @@ use crate::{
 /// What to do about a call to a model that failed, in words.
 pub type Advice = Arc<dyn Fn(&Cause) -> String + Send + Sync>;
 
+/// Writes down for good that an extension was switched; why not, if it cannot.
+pub type Remember = Arc<dyn Fn(&str, Switch) -> Result<(), String> + Send + Sync>;
+
 /// How many files are proposed.
 const MOST_FILES: usize = 50;
 
@@ -46,6 +49,7 @@ pub(crate) struct Service {
     /// Templates and skills.
     pub(crate) commands: Vec<Command>,
     pub(crate) advice: Advice,
+    pub(crate) remember: Remember,
     /// Milliseconds since 1970.
     pub(crate) clock: fn() -> u64,
     pub(crate) project: Option<Project>,
@@ -246,6 +250,17 @@ impl Service {
                 self.delete(path).await?;
                 self.fetch(Fetch::Sessions).await.map(Some)
             }
+            Action::SwitchExtension { id, switch } => self.switch_extension(&id, switch).await.map(Some),
+            Action::ReloadExtension(id) => {
+                let reloaded = session.reload_extensions(Some(&id)).await.map_err(|error| error.to_string())?;
+                let problem = reloaded.into_iter().find_map(|extension| extension.problem);
+                self.tell(match problem {
+                    None => Report::Told(format!("{id} was loaded anew")),
+                    Some(problem) => Report::Failed(format!("{id} was not loaded anew: {problem}")),
+                })
+                .await;
+                self.fetch(Fetch::Extensions).await.map(Some)
+            }
             Action::Export { path } => {
                 let (path, form) = self.export(path).await?;
                 Ok(Some(Report::Exported { path, form }))
@@ -284,7 +299,23 @@ impl Service {
                 Ok(Report::ForkPoints(spoken.iter().filter_map(fork_point).collect()))
             }
             Fetch::Tree => self.tree().await.map(Report::Tree),
+            Fetch::Extensions => Ok(Report::Extensions(self.session.extensions().await)),
         }
+    }
+
+    /// Switches an extension in this session, and for later ones.
+    async fn switch_extension(&self, id: &str, switch: Switch) -> Result<Report, String> {
+        let switched = self.session.switch_extension(id, switch).await.map_err(|error| error.to_string())?;
+        let (remember, name) = (Arc::clone(&self.remember), id.to_owned());
+        let remembered = tokio::task::spawn_blocking(move || remember(&name, switch)).await;
+        let word = if switch == Switch::On { "on" } else { "off" };
+        let told = match (remembered.map_err(|error| error.to_string()).flatten(), switched.problem) {
+            (Ok(()), None) => Report::Told(format!("{id} is {word}, here and in sessions to come")),
+            (Ok(()), Some(problem)) => Report::Failed(format!("{id} is {word}, but does not run: {problem}")),
+            (Err(why), _) => Report::Failed(format!("{id} is {word} until this session ends: {why}")),
+        };
+        self.tell(told).await;
+        self.fetch(Fetch::Extensions).await
     }
 
     /// Takes a model of which nobody says what it can do for one that thinks, since somebody wants it to.

@@ -4,9 +4,10 @@ use std::{path::PathBuf, sync::Arc};
 
 use pi_envelope::Envelope;
 use pi_session::{
-    Departure, Exposure, Journey, Press, Went,
+    Departure, Exposure, Journey, Press, Switch, Went,
     directory::{ForkPoint, Stored},
     export::Form,
+    extensions::Extension,
     input::complete::{Command, Listing},
     queue::When,
 };
@@ -53,6 +54,13 @@ pub enum Action {
         place: Marked,
         label: Option<String>,
     },
+    /// Switch an extension on or off, here and for later.
+    SwitchExtension {
+        id: String,
+        switch: Switch,
+    },
+    /// Start an extension anew from what is on the disk.
+    ReloadExtension(String),
     /// Delete the session in this file, which is not the one that is open.
     Delete(PathBuf),
     /// Write the session to a file.
@@ -106,6 +114,8 @@ pub enum Fetch {
     ForkPoints,
     /// Every place in this session.
     Tree,
+    /// Every extension, and what it has done.
+    Extensions,
 }
 
 /// Why the terminal was left.
@@ -174,6 +184,7 @@ pub enum Report {
     },
     ForkPoints(Vec<Point>),
     Tree(Vec<Point>),
+    Extensions(Vec<Extension>),
     /// The user's command ended, or was refused.
     Ran(Result<BashExecutionMessage, String>),
     /// The conversation goes on from another place, where this was said.

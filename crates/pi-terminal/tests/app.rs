@@ -6,9 +6,10 @@ use std::{sync::Arc, time::Duration};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use pi_session::{
-    Exposure, Journey, Press, State, Summarise, Went,
+    Exposure, ExtensionTier, Journey, Press, State, Summarise, Switch, Went,
     directory::{ForkPoint, Stored},
     export::Form,
+    extensions::{Extension, Phase},
     input::complete::{Command, CommandKind, Listed, Listing},
     queue::{Waiting, When},
 };
@@ -188,6 +189,7 @@ fn commands_do_what_they_say() {
     check("/fork<enter>", &[Action::Fetch(Fetch::ForkPoints)]);
     check("/tree<enter>", &[Action::Fetch(Fetch::Tree)]);
     check("/trust<enter>", &[Action::Leave(Wish::Trust)]);
+    check("/extensions<enter>", &[Action::Fetch(Fetch::Extensions)]);
     check("/reload<enter>", &[Action::Leave(Wish::Reload)]);
     check("exit<enter>", &[Action::Leave(Wish::Quit)]);
     check("quit<enter>", &[Action::Leave(Wish::Quit)]);
@@ -855,4 +857,47 @@ fn component_of_an_extension_is_drawn_and_has_the_keys() {
     hear(&mut app, json!({ "type": "extension_ui_resolved", "requestId": "d1", "outcome": "closed" }));
     assert!(!shows(&mut app, "picked"));
     assert_eq!(press(&mut app, "x<enter>"), [say("x", When::Steer)], "the editor is back");
+}
+
+fn extension(id: &str, phase: Phase) -> Extension {
+    Extension {
+        id: id.to_owned(),
+        name: id.to_owned(),
+        version: Some("1.2.0".to_owned()),
+        tier: ExtensionTier::Wasm,
+        path: "/x.wasm".to_owned(),
+        phase,
+        problem: (phase == Phase::Failed).then(|| "it does not start".to_owned()),
+        capabilities: vec!["read".to_owned()],
+        tools: vec!["look".to_owned()],
+        commands: Vec::new(),
+        tokens: Some(120),
+        figures: Default::default(),
+        memory: Some(2 << 20),
+    }
+}
+
+#[test]
+fn extensions_are_listed_switched_and_loaded_anew() {
+    let mut app = app();
+    app.report(&Report::Extensions(Vec::new()), Duration::ZERO);
+    assert!(shows(&mut app, "there are no extensions here"));
+    let all = Report::Extensions(vec![
+        extension("guard", Phase::Running),
+        extension("odd", Phase::Failed),
+        extension("old", Phase::Off),
+    ]);
+    app.report(&all, Duration::ZERO);
+    let shown = screen(&mut app).join("\n");
+    for part in ["extension", "→ guard", "running", "failed", "off", "wasm", "look"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    let switch = |id: &str, switch| Action::SwitchExtension { id: id.to_owned(), switch };
+    assert_eq!(press(&mut app, "<down><enter>"), [switch("odd", Switch::Off)]);
+    // The list comes back with how they stand then, where it was.
+    app.report(&all, Duration::ZERO);
+    assert!(shows(&mut app, "→ odd") && shows(&mut app, "it does not start"));
+    assert_eq!(press(&mut app, "<down><enter>"), [switch("old", Switch::On)]);
+    app.report(&all, Duration::ZERO);
+    assert_eq!(press(&mut app, "<up><ctrl+r>"), [Action::ReloadExtension("odd".to_owned())]);
 }

@@ -61,6 +61,7 @@ impl App {
                 Vec::new()
             }
             BuiltIn::Trust => vec![Action::Leave(Wish::Trust)],
+            BuiltIn::Extensions => vec![Action::Fetch(Fetch::Extensions)],
             BuiltIn::Reload => vec![Action::Leave(Wish::Reload)],
             BuiltIn::Quit => vec![Action::Leave(Wish::Quit)],
         }

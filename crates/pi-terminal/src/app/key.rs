@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use pi_session::{
-    Exposure, Journey, Summarise,
+    Exposure, Journey, Summarise, Switch,
     directory::ForkPoint,
     input::complete::{CommandKind, called, nearest},
     queue::When,
@@ -309,12 +309,23 @@ impl App {
                 self.picker = Some(Picker::new(title, choices, 0));
                 Some(Vec::new())
             }
+            (Pick::Extension { id, .. }, KeyCode::Char('r')) if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                let id = id.clone();
+                self.picker = None;
+                self.extension_at = Some(id.clone());
+                Some(vec![Action::ReloadExtension(id)])
+            }
             _ => None,
         }
     }
 
     fn picked(&mut self, pick: Pick) -> Option<Action> {
         match pick {
+            Pick::Extension { id, is_on } => {
+                self.extension_at = Some(id.clone());
+                let switch = if is_on { Switch::Off } else { Switch::On };
+                Some(Action::SwitchExtension { id, switch })
+            }
             Pick::Missing(place) => {
                 self.tell_missing(place);
                 None
@@ -398,6 +409,8 @@ fn is_change_of_mind(action: &Action) -> bool {
         | Action::Compact { .. }
         | Action::Label { .. }
         | Action::Delete(_)
+        | Action::SwitchExtension { .. }
+        | Action::ReloadExtension(_)
         | Action::Export { .. }
         | Action::Navigate(_)
         | Action::Fetch(_)

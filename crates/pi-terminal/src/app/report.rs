@@ -5,7 +5,7 @@ use std::time::Duration;
 use pi_session::export::Form;
 use pi_transcript::{AgentEvent, Entry, Message, Usage, json::Loose, question::UiRequest};
 
-use super::{App, Keeping, Pick};
+use super::{App, Keeping, Pick, extensions::list};
 use crate::{
     bar::envelope_bar,
     chat::{Tone, outcome},
@@ -60,6 +60,16 @@ impl App {
                 self.open("go to", choices.collect(), current, "nothing was said yet");
                 self.add_key("shift+l label");
                 self.points.clone_from(points);
+            }
+            Report::Extensions(extensions) if extensions.is_empty() => {
+                self.note(
+                    Tone::Quiet,
+                    "there are no extensions here; `pi ext new` writes one, `pi mcp add` adds a server",
+                );
+            }
+            Report::Extensions(extensions) => {
+                let selected = self.extension_at.take();
+                self.picker = Some(list(extensions, self.width, selected.as_deref()));
             }
             Report::Ran(Ok(run)) => {
                 let (output, is_error) = outcome(run);

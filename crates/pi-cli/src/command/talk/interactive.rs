@@ -8,7 +8,7 @@ use std::{
 use pi_exthost::port::Mode;
 use pi_provider::CallError;
 use pi_session::{
-    Beginning, Departure, Session, Wish as Asked,
+    Beginning, Departure, Session, Switch, Wish as Asked,
     directory::{self, ForkPoint, Project},
     file,
     input::{Utterance, complete},
@@ -25,7 +25,7 @@ use crate::{
     exit::Exit,
     failure::{self, Failure, SessionFailure, session_hint},
     trust::brought,
-    workshop::{Entrance, Ground, Started, Workshop, model::Answering, now, seat::Seat},
+    workshop::{Entrance, Ground, Started, Workshop, extensions, model::Answering, now, seat::Seat},
 };
 
 /// What a chat is opened with beside its session.
@@ -320,6 +320,10 @@ impl Chair<'_> {
             silence: answering.silence.as_ref().map(|silence| silence.why.clone()),
             commands: complete::commands(&[], &composer.resources, composer.skills),
             advice: Arc::new(|cause| session_hint(cause.error())),
+            remember: {
+                let agent = self.environment.agent_directory.clone();
+                Arc::new(move |id: &str, switch: Switch| extensions::remember(agent.as_deref(), id, switch))
+            },
             clock: asking::milliseconds,
             heading: opening.heading,
             project: self.project.clone(),
