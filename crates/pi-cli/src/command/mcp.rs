@@ -5,7 +5,10 @@ mod list;
 mod remove;
 mod test;
 
-use pi_guests::mcp::places::{self, Found, Notice, Where};
+use pi_guests::mcp::{
+    Origin,
+    places::{self, Found, Notice, Where},
+};
 
 use crate::{
     arguments::mcp::McpCommand,
@@ -25,8 +28,24 @@ pub(crate) fn run(command: &McpCommand, environment: &Environment, console: &mut
     }
 }
 
+/// Whose file of servers is to be changed, and where that may be.
+struct Written {
+    ground: Ground,
+    places: Where,
+    origin: Origin,
+}
+
+impl Written {
+    /// Of the person, unless the project's is meant.
+    fn survey(is_projects: bool, environment: &Environment) -> Result<Self, Failure> {
+        let ground = Ground::survey(environment)?;
+        let places = places(&ground, environment);
+        Ok(Self { ground, places, origin: if is_projects { Origin::Project } else { Origin::Person } })
+    }
+}
+
 /// Where servers of this folder are written.
-pub(crate) fn places(ground: &Ground, environment: &Environment) -> Where {
+fn places(ground: &Ground, environment: &Environment) -> Where {
     Where {
         project: ground.directory.clone(),
         is_trusted: ground.is_trusted(),

@@ -7,14 +7,13 @@ use pi_guests::mcp::{
 };
 use serde_json::{Map, Value, json};
 
-use super::places as usual;
+use super::Written;
 use crate::{
     arguments::mcp::McpAddArguments,
     console::{Console, Reader},
     env::Environment,
     exit::Exit,
     failure::{Failure, McpFailure},
-    workshop::Ground,
 };
 
 pub(crate) fn run(
@@ -23,11 +22,10 @@ pub(crate) fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let name = &arguments.name;
-    let ground = Ground::survey(environment)?;
-    let usual = usual(&ground, environment);
-    let (origin, file) = match arguments.project {
-        true => (Origin::Project, usual.projects()),
-        false => (Origin::Person, usual.persons().ok_or(McpFailure::Homeless)?),
+    let Written { ground: _, places: usual, origin } = Written::survey(arguments.project, environment)?;
+    let file = match origin {
+        Origin::Project => usual.projects(),
+        Origin::Person => usual.persons().ok_or(McpFailure::Homeless)?,
     };
     let entry = entry(arguments)?;
     let not_usable = |fault: EntryFault| McpFailure::Entry { name: name.clone(), fault };

@@ -1,16 +1,15 @@
 //! `pi mcp remove`: takes a server out of `mcp.json`, and forgets what its tools looked like.
 
-use pi_guests::mcp::{Origin, Pins, places};
+use pi_guests::mcp::{Pins, places};
 use serde_json::json;
 
-use super::{places as usual, servers};
+use super::{Written, servers};
 use crate::{
     arguments::mcp::McpRemoveArguments,
     console::{Console, Reader},
     env::Environment,
     exit::Exit,
     failure::{Failure, McpFailure},
-    workshop::Ground,
 };
 
 pub(crate) fn run(
@@ -19,9 +18,7 @@ pub(crate) fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let name = &arguments.name;
-    let ground = Ground::survey(environment)?;
-    let usual = usual(&ground, environment);
-    let wanted = if arguments.project { Origin::Project } else { Origin::Person };
+    let Written { ground, places: usual, origin: wanted } = Written::survey(arguments.project, environment)?;
     let known = servers(&ground, environment).servers;
     let files: Vec<_> = usual.files().into_iter().filter(|(origin, _)| *origin == wanted).collect();
     for (_, file) in &files {
