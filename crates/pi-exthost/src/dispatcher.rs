@@ -11,7 +11,8 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, time::timeout};
+use tokio_util::task::TaskTracker;
 
 use pi_extproto::connector::environment::Credential;
 use pi_policy::{Moment, PathFault, Policy};
@@ -30,6 +31,9 @@ use crate::{
     servers::Servers,
     trace::Trace,
 };
+
+/// Streams end as soon as nobody reads them: a process takes a moment to die.
+const LAST_STREAMS: Duration = Duration::from_secs(5);
 
 /// What a dispatcher is made of.
 pub struct Fittings {
@@ -115,6 +119,8 @@ pub(crate) struct House {
     pub(crate) guests: OnceLock<Weak<Guests>>,
     /// Servers that guests are connected to.
     pub(crate) servers: Servers,
+    /// Streams that are read or end; each leaves a line when it is over.
+    pub(crate) streams: TaskTracker,
     /// Desks own us, so we do not own them. A lock and no task: they are made and looked at now and then.
     desks: Mutex<Vec<Known>>,
 }
@@ -142,6 +148,7 @@ impl Dispatcher {
             handle: Handle::current(),
             guests: OnceLock::new(),
             servers: Servers::default(),
+            streams: TaskTracker::new(),
             desks: Mutex::default(),
         };
         Self { house: Arc::new(house) }
@@ -187,6 +194,10 @@ impl Dispatcher {
 
     /// Removes the temporary folders of the guests, and closes the ledger. Call it when they have ended.
     pub async fn close(&self) {
+        self.house.streams.close();
+        if timeout(LAST_STREAMS, self.house.streams.wait()).await.is_err() {
+            tracing::warn!("streams of extensions go on; the ledger misses their ends");
+        }
         let desks = std::mem::take(&mut *self.house.desks());
         for inner in desks.iter().filter_map(|known| known.desk.upgrade()) {
             inner.pen.settle();

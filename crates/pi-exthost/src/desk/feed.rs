@@ -1,8 +1,8 @@
 //! Output while it comes.
 
-use std::io;
+use std::{io, sync::Arc};
 
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use pi_extproto::{
@@ -25,9 +25,8 @@ const CREDITS: usize = 16;
 #[derive(Debug)]
 pub struct Feed {
     items: mpsc::Receiver<Result<StreamItem, HostError>>,
+    /// Whoever fills it ends soon after the token is set.
     cancel: CancellationToken,
-    /// Ends by itself soon after the token is set.
-    _driver: JoinHandle<()>,
 }
 
 /// The end on which somebody writes to the process that a feed comes from. Its input ends when all clones are dropped.
@@ -77,9 +76,9 @@ impl Feed {
         let (sender, items) = mpsc::channel(CREDITS);
         let cancel = terms.cancel.child_token();
         let terms = Terms { cancel: cancel.clone(), ..terms };
-        let handle = desk.inner.house.handle.clone();
-        let driver = handle.spawn(async move { drive(desk, call, &terms, sender, pieces).await });
-        Self { items, cancel, _driver: driver }
+        let house = Arc::clone(&desk.inner.house);
+        house.streams.spawn_on(async move { drive(desk, call, &terms, sender, pieces).await }, &house.handle);
+        Self { items, cancel }
     }
 
     /// The next item; nothing after the end or an error. Nothing is lost if it is dropped.
