@@ -1,6 +1,6 @@
 //! What is asked of a model.
 
-use pi_envelope::Prompt;
+use pi_envelope::{Prompt, Tool};
 use pi_transcript::ThinkingLevel;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -81,6 +81,16 @@ pub enum CacheRetention {
     Short,
     /// An hour or more.
     Long,
+}
+
+impl<'a> Call<'a> {
+    /// The tools that the answer may call.
+    pub fn callable(&self) -> &'a [Tool] {
+        match self.options.tool_choice {
+            ToolChoice::None => &[],
+            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Tool(_) => &self.prompt.tools,
+        }
+    }
 }
 
 impl Options {

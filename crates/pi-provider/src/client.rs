@@ -127,7 +127,7 @@ impl Client {
         let request = build(target, call, Mode::Stream)?;
         let manifest = target.manifest;
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
-        let text_calls = text_calls(target, &call.prompt.tools);
+        let text_calls = text_calls(target, call.callable());
         // As a whole, where the provider declares no streaming: then it has no first byte that says anything.
         let (mode, deadline) = (request.mode, self.inner.timeouts.deadline(manifest, request.mode));
         let attempts = call.options.attempts;
@@ -147,7 +147,7 @@ impl Client {
         let request = build(target, call, Mode::Whole)?;
         let manifest = target.manifest;
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
-        let text_calls = text_calls(target, &call.prompt.tools);
+        let text_calls = text_calls(target, call.callable());
         let (mode, deadline) = (Mode::Whole, self.inner.timeouts.deadline(manifest, Mode::Whole));
         let attempts = call.options.attempts;
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };

@@ -11,6 +11,7 @@ mod json;
 mod markup;
 pub mod prompt;
 mod tag;
+mod types;
 
 use std::collections::BTreeMap;
 
@@ -34,6 +35,8 @@ pub struct Grammar {
     pub tools: Vec<String>,
     /// The one argument that a tool requires, where it is a text: what a plain body is.
     pub plain_arguments: BTreeMap<String, String>,
+    /// What the arguments of a tool must be, as its definition has it.
+    pub schemas: BTreeMap<String, Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,17 +117,19 @@ impl Grammar {
     pub fn usual(leniency: Leniency) -> Self {
         let dialects = ["shell", "bash"].map(|tag| KnownDialect { tag: tag.to_owned(), map_to: "shell".to_owned() });
         let fallback = TextFallback { known_dialects: dialects.into(), ..TextFallback::default() };
-        Self { fallback, leniency, tools: Vec::new(), plain_arguments: BTreeMap::new() }
+        Self { fallback, leniency, tools: Vec::new(), plain_arguments: BTreeMap::new(), schemas: BTreeMap::new() }
     }
 
     /// For a manifest's form and the tools at hand.
     pub fn of(fallback: &TextFallback, leniency: Leniency, tools: &[Tool]) -> Self {
         let plain = |tool: &Tool| Some((tool.definition.name.clone(), plain_argument(&tool.definition.parameters)?));
+        let schema = |tool: &Tool| (tool.definition.name.clone(), tool.definition.parameters.clone());
         Self {
             fallback: fallback.clone(),
             leniency,
             tools: tools.iter().map(|tool| tool.definition.name.clone()).collect(),
             plain_arguments: tools.iter().filter_map(plain).collect(),
+            schemas: tools.iter().map(schema).collect(),
         }
     }
 
@@ -243,6 +248,11 @@ impl Reader {
     fn call(&mut self, calls: Vec<TextCall>, out: &mut Vec<Piece>) {
         self.called = true;
         self.gap = true;
-        out.extend(calls.into_iter().map(Piece::Call));
+        out.extend(calls.into_iter().map(|mut call| {
+            if let Some(parameters) = self.grammar.schemas.get(&call.name) {
+                types::fit(&mut call.arguments, parameters);
+            }
+            Piece::Call(call)
+        }));
     }
 }

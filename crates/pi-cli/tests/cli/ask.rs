@@ -637,3 +637,37 @@ fn mistakes_are_refused_before_anything_is_sent() {
         assert!(text.contains(expected) && text.ends_with("exit 2") && !text.contains("sk-123"), "{text}");
     }
 }
+
+#[test]
+fn choice_of_tools_for_a_model_without_them_is_told_in_words() {
+    let forced = "tool_calling: { native: { supported: false }, text_fallback: {} }";
+    let written = manifest("acme", "http://127.0.0.1:9/v1")
+        .replace("required: [text, streaming, tools]", &format!("required: [text, streaming]\n  {forced}"))
+        .replace("tool_call: true", "tool_call: false");
+    let world = World::new().with("p/acme.yaml", written).with("t.json", r#"{"name": "t", "description": "Tells."}"#);
+    let asked = |choice: &str| {
+        let line =
+            format!("ask Hi --provider-dir p --model acme/small --dry-run --json --tool t.json --tool-choice {choice}");
+        let output = world.command(&line).env("ACME_KEY", "k").output().expect("pi runs");
+        let line: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(&output)));
+        let changes: Vec<String> = line["changes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|change| {
+                format!(
+                    "{}: {}",
+                    change["option"].as_str().unwrap_or_default(),
+                    change["reason"].as_str().unwrap_or_default()
+                )
+            })
+            .collect();
+        (line["body"]["messages"].to_string(), changes)
+    };
+    let (messages, changes) = asked("t");
+    assert!(messages.contains("MUST call the tool t"), "{messages}");
+    assert!(changes.iter().any(|it| it.starts_with("tool_choice: demanded in the system text")), "{changes:?}");
+    let (messages, changes) = asked("none");
+    assert!(!messages.contains("Tells."), "{messages}");
+    assert!(changes.iter().any(|it| it.starts_with("tool_choice: the model is told of no tools")), "{changes:?}");
+}

@@ -26,7 +26,6 @@ use crate::{
     dialect::Dialect,
     error::CallError,
     manifest::{Capability, Contract, contract::SystemHandling},
-    text_call,
 };
 
 /// The conversation and the tools as they are sent, in no dialect's shape yet.
@@ -145,13 +144,7 @@ pub(super) fn plan<'a>(
     let offers = match tools_as {
         ToolsAs::Native => tools::offers(target, call.prompt, rules, changes)?,
         ToolsAs::Text(form) => {
-            if !call.prompt.tools.is_empty() {
-                changes.changed("tools", "described in the system text, because the model has none of its own");
-                if !system.is_empty() {
-                    system.push_str("\n\n");
-                }
-                system.push_str(&text_call::prompt::instructions(form, &call.prompt.tools));
-            }
+            tools::tell(form, call, &mut system, changes);
             Vec::new()
         }
     };
@@ -263,7 +256,7 @@ pub(super) fn members(
     let choice = tools::choice(target, options, call.prompt, &plan.tools, changes);
     let activation = thinking::activate(target, rules, names, (options, choice), &mut members, changes);
     parameters::tell_replaced(names, &sent, &members, changes);
-    let parallel = tools::parallel(target, wanted, &plan.tools, changes);
+    let parallel = tools::parallel(target, wanted, call.prompt, &plan.tools, changes);
     merge(&mut members, &choice_members(plan.dialect, choice, parallel, changes));
     merge(&mut members, &output::members(target, plan.dialect, &options.response_format, changes));
     merge(&mut members, &cache_members(target, call));

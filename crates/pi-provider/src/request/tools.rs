@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::{Target, change::Changes, rules::Rules};
 use crate::{
-    call::{Options, ToolChoice},
+    call::{Call, Options, ToolChoice},
     error::CallError,
     manifest::{
         Capability,
         capability::{Reliability, TextFallback},
     },
-    text_call::{Grammar, Leniency},
+    text_call::{Grammar, Leniency, prompt},
 };
 
 /// How tools reach the model.
@@ -94,7 +94,43 @@ pub(super) fn offers<'a>(
     Ok(named.into_iter().map(bare).collect())
 }
 
-/// The choice that is sent, `None` where nothing is to be said.
+/// Tells a model that has no tools of its own of those at hand, and what is demanded of it, as words.
+pub(super) fn tell(form: &TextFallback, call: Call<'_>, system: &mut String, changes: &mut Changes) {
+    const NOT_ENFORCED: &str = "demanded in the system text, and nothing makes the model keep to it";
+    let tools = &call.prompt.tools;
+    if tools.is_empty() {
+        return;
+    }
+    let demanded = match &call.options.tool_choice {
+        ToolChoice::None => {
+            changes.changed(
+                "tool_choice",
+                "the model is told of no tools, and what looks like a call in its text is text",
+            );
+            return;
+        }
+        ToolChoice::Auto => None,
+        ToolChoice::Required => Some(prompt::demand(None)),
+        ToolChoice::Tool(name) if tools.iter().any(|tool| tool.definition.name == *name) => {
+            Some(prompt::demand(Some(name)))
+        }
+        ToolChoice::Tool(name) => {
+            changes.dropped("tool_choice", format!("there is no tool {name}"));
+            None
+        }
+    };
+    changes.changed("tools", "described in the system text, because the model has none of its own");
+    if !system.is_empty() {
+        system.push_str("\n\n");
+    }
+    system.push_str(&prompt::instructions(form, tools));
+    if let Some(demanded) = demanded {
+        changes.changed("tool_choice", NOT_ENFORCED);
+        system.push_str(&demanded);
+    }
+}
+
+/// The choice that is sent, `None` where nothing is to be said, or where [`tell`] has said it.
 pub(super) fn choice<'a>(
     target: &Target<'_>,
     options: &'a Options,
@@ -104,6 +140,7 @@ pub(super) fn choice<'a>(
 ) -> Option<&'a ToolChoice> {
     let tools = &target.manifest.contract.capability_contracts.tools;
     match &options.tool_choice {
+        _ if offers.is_empty() && !prompt.tools.is_empty() => None,
         ToolChoice::Auto if prompt.tools.is_empty() && !offers.is_empty() => Some(&ToolChoice::None),
         ToolChoice::Auto => None,
         _ if offers.is_empty() => {
@@ -145,6 +182,7 @@ pub(super) fn parallel_parameter(parameters: &Map<String, Value>) -> Result<Opti
 pub(super) fn parallel(
     target: &Target<'_>,
     wanted: Option<bool>,
+    prompt: &Prompt,
     offers: &[Offer<'_>],
     changes: &mut Changes,
 ) -> Option<bool> {
@@ -154,7 +192,12 @@ pub(super) fn parallel(
         || capabilities.feature_flags.parallel_tool_calls == Some(true)
         || target.manifest.contract.capability_contracts.tools.supports_parallel == Some(true);
     if offers.is_empty() {
-        changes.dropped("parallel_tools", "there are no tools");
+        let reason = if prompt.tools.is_empty() {
+            "there are no tools"
+        } else {
+            "the model writes its calls as text, as it likes"
+        };
+        changes.dropped("parallel_tools", reason);
         return None;
     }
     if !declared {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     Grammar, Leniency, TextCall,
     json::json_value,
-    markup::GROUPS,
+    markup::{CALLS, GROUPS},
     tag::{Tag, children},
 };
 use crate::manifest::capability::{FallbackBody, NameLocation};
@@ -24,6 +24,15 @@ pub(super) fn read_element(grammar: &Grammar, tag: &Tag, body: &str) -> Option<V
         return if calls.is_empty() { read_json_calls(grammar, body, None) } else { Some(calls) };
     }
     let named = named_in_tag(grammar, tag);
+    // Some models write a whole call, tag and all, into the one that they were told to write.
+    if !strict && named.is_none() && body.trim_start().starts_with('<') {
+        let elements = children(body);
+        let inner = elements.iter().filter(|(inner, _)| CALLS.contains(&inner.name.as_str()));
+        let calls: Option<Vec<_>> = inner.map(|(inner, body)| read_element(grammar, inner, body)).collect();
+        if let Some(calls) = calls.filter(|calls| !calls.is_empty()) {
+            return Some(calls.concat());
+        }
+    }
     let dialect = grammar.tool_of_tag(&tag.name).filter(|_| !strict && tag.name != grammar.fallback.wrapper);
     let name = named.or(dialect).map(str::to_owned);
     let elements = children(body);

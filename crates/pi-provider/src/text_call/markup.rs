@@ -11,7 +11,7 @@ use super::{
 pub(super) const GROUPS: [&str; 3] = ["tool_calls", "function_calls", "tools"];
 
 /// Tags of one call, whose name is in an attribute, after an equals sign, or in the body.
-const CALLS: [&str; 4] = ["tool_call", "function_call", "invoke", "function"];
+pub(super) const CALLS: [&str; 4] = ["tool_call", "function_call", "invoke", "function"];
 
 /// Words before a JSON list or object of calls.
 const MARKERS: [&str; 2] = ["[TOOL_CALLS]", "<|python_tag|>"];

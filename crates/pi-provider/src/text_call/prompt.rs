@@ -37,6 +37,12 @@ pub fn instructions<'a>(fallback: &TextFallback, tools: impl IntoIterator<Item =
     text
 }
 
+/// What is said behind the instructions where a call is demanded. Nothing makes the model keep to it.
+pub fn demand(tool: Option<&str>) -> String {
+    let tool = tool.map_or_else(|| "at least one of these tools".to_owned(), |name| format!("the tool {name}"));
+    include_str!("../../prompts/text-call-demand.txt").replace("{tool}", &tool)
+}
+
 /// A call as the model should write it.
 pub fn call(fallback: &TextFallback, name: &str, arguments: &str) -> String {
     let wrapper = &fallback.wrapper;

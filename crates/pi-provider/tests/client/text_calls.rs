@@ -1,7 +1,7 @@
 //! Calls that a model writes as text, over a socket.
 
 use pi_envelope::Tool;
-use pi_provider::Finish;
+use pi_provider::{Finish, ToolChoice};
 use pi_transcript::ToolDefinition;
 use serde_json::Map;
 
@@ -83,6 +83,16 @@ async fn text_is_left_alone_where_nobody_asked_for_calls_in_it() {
     let mut without_tools = fixture(Script::new().then(streamed(WRITTEN, &stop())), unsupported()).await;
     without_tools.prompt.tools.clear();
     assert_eq!(show(&events(&without_tools).await), plain);
+}
+
+#[tokio::test]
+async fn what_looks_like_a_call_is_text_where_none_may_be_made() {
+    let script = Script::new().then(streamed(WRITTEN, &stop())).then(whole(WRITTEN));
+    let mut fixture = fixture(script, unsupported()).await;
+    fixture.options.tool_choice = ToolChoice::None;
+    let plain = format!("{WRITTEN} EndTurn");
+    assert_eq!(show(&events(&fixture).await), plain);
+    assert_eq!(show(&fixture.complete().await.unwrap().events), plain);
 }
 
 #[tokio::test]

@@ -135,6 +135,42 @@ fn a_choice_that_cannot_be_made_is_dropped() {
     );
 }
 
+/// A model without tools of its own is told in words; nothing else can be done.
+#[test]
+fn a_choice_for_a_model_that_writes_its_calls_as_text_is_told_in_the_system_text() {
+    let manifest = json!({"capabilities": {"tool_calling": {"native": {"supported": false}, "text_fallback": {}}}});
+    let told = |tool_choice| {
+        let options = Options { tool_choice, ..Options::plain() };
+        let request = ask(&provider("openai", manifest.clone()), &tools(), &options).unwrap();
+        let system = body(&request)["messages"][0]["content"].as_str().unwrap_or_default().to_owned();
+        assert_eq!((body(&request).get("tools"), body(&request).get("tool_choice")), (None, None));
+        (system, changes(&request.changes))
+    };
+    let described = "changed tools: described in the system text, because the model has none of its own";
+    let demanded = "changed tool_choice: demanded in the system text, and nothing makes the model keep to it";
+    let (auto, said) = told(ToolChoice::Auto);
+    assert!(auto.contains("- read:") && !auto.contains("MUST"), "{auto}");
+    assert_eq!(said, [described]);
+    let (required, said) = told(ToolChoice::Required);
+    let end = "Your answer MUST call at least one of these tools in the form above, whatever else it says.\n";
+    assert_eq!(
+        (required.strip_suffix(end), said),
+        (Some(auto.as_str()), vec![described.to_owned(), demanded.to_owned()])
+    );
+    let (named, said) = told(ToolChoice::Tool("read".to_owned()));
+    let end = "Your answer MUST call the tool read in the form above, whatever else it says.\n";
+    assert_eq!((named.strip_suffix(end), said), (Some(auto.as_str()), vec![described.to_owned(), demanded.to_owned()]));
+    let (unknown, said) = told(ToolChoice::Tool("write".to_owned()));
+    assert_eq!(
+        (unknown, said),
+        (auto, vec!["dropped tool_choice: there is no tool write".to_owned(), described.to_owned()])
+    );
+    let (none, said) = told(ToolChoice::None);
+    assert!(!none.contains("read"), "{none}");
+    let untold = "changed tool_choice: the model is told of no tools, and what looks like a call in its text is text";
+    assert_eq!(said, [untold]);
+}
+
 #[test]
 fn parallel_tools_beside_a_choice_of_none_are_sent_or_listed() {
     let options = Options { tool_choice: ToolChoice::None, parallel_tools: Some(false), ..Options::plain() };

@@ -229,6 +229,89 @@ fn a_call_in_the_form_of_the_instructions_is_read_back() {
     }
 }
 
+/// A tool whose arguments have every type.
+fn typed() -> Tool {
+    tool(
+        "t",
+        json!({
+            "type": "object",
+            "properties": {
+                "count": {"type": "integer"},
+                "share": {"type": "number"},
+                "deep": {"type": "boolean"},
+                "names": {"type": "array", "items": {"type": "string"}},
+                "sizes": {"type": "array", "items": {"type": "integer"}},
+                "where": {"type": "object", "properties": {"line": {"type": "integer"}}},
+                "text": {"type": "string"},
+                "maybe": {"type": ["integer", "null"]},
+                "either": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]},
+                "open": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+                "named": {"$ref": "#/$defs/level"},
+                "any": {},
+            },
+            "$defs": {"level": {"type": "integer"}},
+        }),
+    )
+}
+
+#[test]
+fn arguments_have_the_types_that_their_tool_asks_for() {
+    let check = |name: &str, written: &str, read: &str| {
+        let tools = [typed()];
+        let grammar = || Grammar::of(&TextFallback::default(), Leniency::Lenient, &tools);
+        let quoted = Value::from(written);
+        for text in [
+            format!("<tool_call>{{\"name\": \"t\", \"arguments\": {{\"{name}\": {quoted}}}}}</tool_call>"),
+            format!("<function=t><parameter={name}>\n{written}\n</parameter></function>"),
+            format!(
+                "<tool_call>\n<function=t>\n<parameter={name}>\n{written}\n</parameter>\n</function>\n</tool_call>"
+            ),
+            format!(
+                "<function_calls><invoke name=\"t\"><parameter name=\"{name}\">{written}</parameter></invoke></function_calls>"
+            ),
+            format!("<tool_call name=\"t\"><{name}>{written}</{name}></tool_call>"),
+        ] {
+            assert_eq!(show(&parse(grammar(), &text)), ["", &format!("t {{\"{name}\":{read}}}")], "{text}");
+        }
+    };
+    check("count", "42", "42");
+    check("share", "-1.5e3", "-1500.0");
+    check("share", "7", "7");
+    check("deep", "true", "true");
+    check("deep", "False", "false");
+    check("names", r#"["1","b"]"#, r#"["1","b"]"#);
+    check("sizes", r#"["1",2]"#, "[1,2]");
+    check("where", r#"{"line": "3", "other": "3"}"#, r#"{"line":3,"other":"3"}"#);
+    check("maybe", "null", "null");
+    check("either", "3", "3");
+    check("either", "true", "true");
+    check("named", "2", "2");
+}
+
+#[test]
+fn text_that_is_asked_for_or_would_lose_something_stays_text() {
+    let tools = [typed()];
+    for (name, written) in [
+        ("text", "42"),
+        ("open", "42"),
+        ("any", "42"),
+        ("unknown", "true"),
+        ("count", "007"),
+        ("count", "1.5"),
+        ("count", "many"),
+        ("count", "123456789012345678901234567890"),
+        ("share", "123456789012345678901234567890"),
+        ("share", "NaN"),
+        ("deep", "yes"),
+        ("names", "a, b"),
+        ("where", "[1]"),
+    ] {
+        let grammar = Grammar::of(&TextFallback::default(), Leniency::Lenient, &tools);
+        let text = format!("<function=t><parameter={name}>{written}</parameter></function>");
+        assert_eq!(show(&parse(grammar, &text)), ["", &format!("t {{\"{name}\":\"{written}\"}}")], "{text}");
+    }
+}
+
 #[test]
 fn calls_are_written_as_the_manifest_says() {
     let written = |format, body, name_location| {
