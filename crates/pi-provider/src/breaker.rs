@@ -195,7 +195,10 @@ impl Outcome {
             | CallError::TimedOut { .. }
             | CallError::Truncated { .. }
             | CallError::Malformed { .. } => Self::Failed,
-            CallError::WebPage { .. } | CallError::Redirected { .. } | CallError::Blocked { .. } => Self::Answered,
+            CallError::WebPage { .. }
+            | CallError::Redirected { .. }
+            | CallError::Encoded { .. }
+            | CallError::Blocked { .. } => Self::Answered,
             CallError::Cancelled
             | CallError::NoNetwork { .. }
             | CallError::CircuitOpen { .. }

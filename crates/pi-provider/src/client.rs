@@ -1,9 +1,9 @@
 //! Asks a provider and hands out its answer.
 //!
 //! A call goes: build the request, filter and intercept it, ask the breaker, send it, try again while no byte of the
-//! answer has arrived, then decode what comes. [`Client::stream`] gives an [`Answer`] that is read event by event,
-//! [`Client::complete`] waits for a whole answer, [`Client::send`] is for requests that are no chats. Deliberately not
-//! here: retrying an answer that has begun, which is the session's decision.
+//! answer has arrived or all that it says is an error, then decode what comes. [`Client::stream`] gives an [`Answer`] that
+//! is read event by event, [`Client::complete`] waits for a whole answer, [`Client::send`] is for requests that are no
+//! chats. Deliberately not here: retrying an answer of which something was said, which is the session's decision.
 
 mod answer;
 mod deadline;
@@ -33,7 +33,7 @@ pub use self::{
 };
 use self::{
     deadline::{Deadline, within},
-    exchange::{Exchange, ReplyBody},
+    exchange::{Exchange, ReplyBody, Tried, Verdict},
     prepared::{Prepared, PreparedProviders},
     source::Source,
 };
@@ -115,8 +115,8 @@ impl Client {
         &self.inner.breakers
     }
 
-    /// Asks for an answer in pieces and returns when its first byte has arrived. Cancelling the token, or dropping the
-    /// future, closes the connection.
+    /// Asks for an answer in pieces and returns when the first word of it is there, or the end; where the caller tries
+    /// again, when its first byte has arrived. Cancelling the token, or dropping the future, closes the connection.
     pub async fn stream(
         &self,
         target: &Target<'_>,
@@ -177,7 +177,7 @@ impl Client {
         let mut facts = Facts { changes: request.changes.clone(), ..Facts::new(request.dialect) };
         let deadline = self.inner.timeouts.deadline(manifest, Mode::Whole);
         let exchange = self.exchange(manifest, outgoing(manifest, request)?, Mode::Whole, credential, deadline)?;
-        let mut reply = until_cancelled(cancel, exchange.run()).await?;
+        let mut reply = until_cancelled(cancel, exchange.run(&mut Tried::default())).await?;
         facts.take(&mut reply);
         let ReplyBody::Whole(body) = reply.body else { unreachable!("a whole answer was asked for") };
         let whole = Whole { body, facts };
@@ -213,7 +213,7 @@ impl Client {
         let (mode, credential, text_calls) = (Mode::Stream, None, None);
         let attempts = call.options.attempts;
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
-        Ok(self.answer(terms, facts, Source::Foreign(events), None))
+        Ok(self.answer(&terms, facts, Source::Foreign(events), None))
     }
 
     async fn ask(&self, target: &Target<'_>, mut request: Request, terms: Terms<'_>) -> Result<Answer, CallError> {
@@ -236,12 +236,24 @@ impl Client {
             return self.ask_demo(terms, &outgoing.body, facts);
         }
         let exchange = self.exchange(manifest, outgoing, mode, credential, deadline)?;
-        let mut reply = Exchange { attempts, ..exchange }.run().await?;
-        reply.pass.begun();
-        facts.take(&mut reply);
-        let secret = credential.map(|credential| &credential.secret);
-        let source = Source::of_reply(reply.body, prepared, secret, &facts.headers);
-        Ok(self.answer(terms, facts, source, Some(reply.pass)))
+        let exchange = Exchange { attempts, ..exchange };
+        let mut tried = Tried::default();
+        loop {
+            let mut reply = exchange.run(&mut tried).await?;
+            reply.pass.begun();
+            facts.take(&mut reply);
+            let source = Source::of_reply(reply.body, prepared, exchange.secret, &facts.headers);
+            let mut answer = self.answer(&terms, facts, source, Some(reply.pass));
+            // Whoever repeats the whole call looks at its beginning alone.
+            if attempts != Attempts::Client {
+                return Ok(answer);
+            }
+            let Some(error) = answer.refusal_at_the_beginning().await else { return Ok(answer) };
+            if exchange.judge(error, &mut tried).await == Verdict::GivenUp {
+                return Ok(answer);
+            }
+            facts = answer.abandon();
+        }
     }
 
     /// The demo model answers inside this process, in the bytes that a server would send.
@@ -258,10 +270,10 @@ impl Client {
             }
             Mode::Whole => Source::Whole(reply.body()),
         };
-        Ok(self.answer(Terms { credential: None, ..terms }, facts, source, None))
+        Ok(self.answer(&Terms { credential: None, ..terms }, facts, source, None))
     }
 
-    fn answer(&self, terms: Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>) -> Answer {
+    fn answer(&self, terms: &Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>) -> Answer {
         Answer::new(terms, facts, source, pass, self.inner.timeouts.idle())
     }
 

@@ -155,6 +155,16 @@ pub enum CallError {
     Truncated { provider: ProviderId },
     #[error("the answer of {provider} cannot be read: {reason}")]
     Malformed { provider: ProviderId, reason: String },
+    /// Nobody asked for it, so whoever does it does it again.
+    #[error(
+        "the answer of {provider} cannot be read: it is compressed as {encoding}, which nobody asked for and is not \
+         understood here"
+    )]
+    Encoded {
+        provider: ProviderId,
+        /// What `content-encoding` says.
+        encoding: String,
+    },
 }
 
 /// Which way a text goes.
@@ -279,7 +289,7 @@ impl CallError {
             Self::TimedOut { .. } => ErrorCode::Timeout,
             // Whoever answers with a page does so again.
             Self::WebPage { .. } => ErrorCode::NotFound,
-            Self::Redirected { .. } => ErrorCode::Unknown,
+            Self::Redirected { .. } | Self::Encoded { .. } => ErrorCode::Unknown,
             Self::Cancelled => ErrorCode::Cancelled,
             Self::CircuitOpen { .. } => ErrorCode::Overloaded,
             Self::NoCredential { .. } => ErrorCode::Authentication,
@@ -309,7 +319,8 @@ impl CallError {
             | Self::AddressVariable { provider, .. }
             | Self::Unguarded { provider, .. }
             | Self::Truncated { provider }
-            | Self::Malformed { provider, .. } => *provider = ProviderId::from(name),
+            | Self::Malformed { provider, .. }
+            | Self::Encoded { provider, .. } => *provider = ProviderId::from(name),
             Self::Cancelled | Self::Option { .. } | Self::Blocked { .. } => {}
         }
         self
@@ -331,7 +342,8 @@ impl CallError {
             | Self::AddressVariable { provider, .. }
             | Self::Unguarded { provider, .. }
             | Self::Truncated { provider }
-            | Self::Malformed { provider, .. } => Some(provider),
+            | Self::Malformed { provider, .. }
+            | Self::Encoded { provider, .. } => Some(provider),
             Self::Cancelled | Self::Option { .. } | Self::Blocked { .. } => None,
         }
     }
@@ -356,7 +368,8 @@ impl CallError {
             | Self::Blocked { .. }
             | Self::Unguarded { .. }
             | Self::Truncated { .. }
-            | Self::Malformed { .. } => false,
+            | Self::Malformed { .. }
+            | Self::Encoded { .. } => false,
         }
     }
 
@@ -384,11 +397,13 @@ impl Cause {
     }
 }
 
-/// Whole seconds, and never less than is to be waited.
-pub(crate) fn seconds(time: Duration) -> String {
-    match time.as_secs() {
-        0 => format!("{} ms", time.as_millis()),
-        seconds => format!("{} s", seconds + u64::from(time.subsec_nanos() > 0)),
+/// Whole seconds, below ten of them with tenths, and never less than is to be waited.
+pub fn seconds(time: Duration) -> String {
+    let tenths = time.as_nanos().div_ceil(100_000_000);
+    match (time.as_secs(), tenths % 10) {
+        (0, _) => format!("{} ms", time.as_nanos().div_ceil(1_000_000)),
+        (1..10, tenth) if tenth > 0 => format!("{}.{tenth} s", tenths / 10),
+        _ => format!("{} s", tenths.div_ceil(10)),
     }
 }
 
@@ -438,5 +453,27 @@ impl fmt::Display for Side {
             Self::Input => "prompt",
             Self::Output => "answer",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_as_precisely_as_they_matter() {
+        for (milliseconds, told) in [
+            (0, "0 ms"),
+            (250, "250 ms"),
+            (1000, "1 s"),
+            (1500, "1.5 s"),
+            (1501, "1.6 s"),
+            (9900, "9.9 s"),
+            (9950, "10 s"),
+            (10_001, "11 s"),
+            (59_500, "60 s"),
+        ] {
+            assert_eq!(seconds(Duration::from_millis(milliseconds)), told);
+        }
     }
 }

@@ -48,7 +48,7 @@ pub use self::{
     call::{Attempts, CacheRetention, Call, Options, ResponseFormat, ToolChoice},
     catalog::Catalog,
     dialect::Dialect,
-    error::{CallError, Cause, ErrorCode, Failure, Phase, SetBy, Side},
+    error::{CallError, Cause, ErrorCode, Failure, Phase, SetBy, Side, seconds},
     event::{Finish, NAMELESS_CALL, StreamEvent, Termination, TokenUsage, UNKNOWN_USAGE},
     limits::{Allowance, Limits},
     manifest::Manifest,

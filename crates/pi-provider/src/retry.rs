@@ -76,7 +76,8 @@ impl Trouble {
             | CallError::Blocked { .. }
             | CallError::Unguarded { .. }
             | CallError::Truncated { .. }
-            | CallError::Malformed { .. } => (None, None),
+            | CallError::Malformed { .. }
+            | CallError::Encoded { .. } => (None, None),
         };
         Self { code: error.code(), status, retry_after }
     }

@@ -92,6 +92,7 @@ impl Fault {
             | CallError::NoNetwork { .. }
             | CallError::WebPage { .. }
             | CallError::Redirected { .. }
+            | CallError::Encoded { .. }
             | CallError::NoCredential { .. }
             | CallError::Undeclared { .. }
             | CallError::Option { .. }

@@ -8,6 +8,7 @@ use pi_provider::{
     credential::Unusable,
     manifest::Capability,
     request::{Exclusion, MediaKind},
+    seconds,
 };
 use pi_transcript::json::Problem;
 
@@ -385,6 +386,9 @@ pub(crate) fn call_hint(error: &CallError) -> String {
         CallError::Truncated { .. } | CallError::Malformed { .. } => {
             "ask again; if it stays so, the manifest does not describe this server".to_owned()
         }
+        CallError::Encoded { .. } => {
+            "have the server, or the proxy before it, send answers as they are; pi asks for no compression".to_owned()
+        }
         CallError::Cancelled => "the connection was closed; ask again".to_owned(),
         CallError::Refused { provider, failure } => refusal_hint(provider.as_str(), failure.code, failure.retry_after),
     }
@@ -432,6 +436,7 @@ fn address_hint(error: &CallError) -> String {
         }
         CallError::WebPage { .. }
         | CallError::Redirected { .. }
+        | CallError::Encoded { .. }
         | CallError::NoNetwork { .. }
         | CallError::Unreachable { .. }
         | CallError::TimedOut { .. }
@@ -462,11 +467,6 @@ fn limit_hint(provider: &str, phase: Phase, set_by: SetBy) -> String {
             "give more time with --timeout SECONDS, or httpTotalTimeoutMs in settings.json (milliseconds)".to_owned()
         }
     }
-}
-
-/// Whole seconds, and never less than is to be waited.
-fn seconds(wait: Duration) -> String {
-    format!("{} s", wait.as_secs_f64().ceil())
 }
 
 fn refusal_hint(provider: &str, code: ErrorCode, retry_after: Option<Duration>) -> String {

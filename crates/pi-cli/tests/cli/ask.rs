@@ -638,6 +638,67 @@ fn mistakes_are_refused_before_anything_is_sent() {
     }
 }
 
+/// Gemini writes the arguments of a call as an object, and leaves them out where there are none.
+#[test]
+fn call_without_arguments_is_shown_with_none() {
+    let part = |call: Value| {
+        let candidate = json!({"index": 0, "content": {"role": "model", "parts": [{"functionCall": call}]}, "finishReason": "STOP"});
+        Reply::events([frame(&json!({"candidates": [candidate]}))])
+    };
+    for call in [json!({"name": "g", "args": {}}), json!({"name": "g"})] {
+        let running = Running::new(Script::new().then(part(call)));
+        let world = World::new().with("tool.json", r#"{"name": "g", "description": "Tells."}"#);
+        let url = running.server.url();
+        let mut command = world.command("ask Hi --model gemini/gemini-2.5-flash --tool tool.json");
+        let output = command.args(["--base-url", &url]).env("GEMINI_API_KEY", "k").output().expect("pi runs");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "→ g {}\n", "{}", shown(&output));
+    }
+}
+
+#[test]
+fn error_in_the_place_of_an_answer_is_tried_again() {
+    let busy = Reply::events([frame(&json!({"error": {"type": "overloaded_error", "message": "busy"}}))]);
+    let running = Running::new(Script::new().then(busy).otherwise(stream(&["Hello"])));
+    let policy =
+        "retry_policy: { strategy: fixed_delay, min_delay_ms: 1, max_delay_ms: 1, max_retries: 2, jitter: none }";
+    let written = manifest("acme", &running.base_url()).replace("retry_policy: { strategy: none }", policy);
+    let world = World::new().with("p/acme.yaml", written);
+    let mut command = world.command("ask Hi --provider-dir p --model acme/small");
+    let output = command.env("ACME_KEY", "k").output().expect("pi runs");
+    assert_snapshot!(without_times(&running.without_address(&shown(&output))), @r"
+    Hello
+    --- on standard error
+    retrying 1 of 2 in 0.0 s: acme answered: overloaded: busy
+    acme/small · 11 tokens in, 2 out · $0.000015 · TIME · 2 attempts
+    --- exit 0
+    ");
+}
+
+#[test]
+fn answer_in_an_encoding_that_nobody_asked_for_is_told_at_once() {
+    let reply = Reply::whole(200, "text/event-stream", b"\x8b\x03").header("content-encoding", "br");
+    let running = Running::new(Script::new().otherwise(reply));
+    let url = running.base_url();
+    assert_snapshot!(ask(&World::new(), &running, &["Hi", "--base-url", &url, "--model", "m"]), @r"
+    --- on standard error
+    asking server/m: at the address that was given, as a server of the OpenAI kind
+    error: the answer of http://HOST/v1 cannot be read: it is compressed as br, which nobody asked for and is not understood here
+    hint: have the server, or the proxy before it, send answers as they are; pi asks for no compression
+    --- exit 2
+    ");
+    assert_eq!(running.server.requests().len(), 1);
+}
+
+#[test]
+fn wait_that_is_not_of_whole_seconds_is_told_as_it_is() {
+    let limited = refusal(429, "rate_limit_exceeded", "Slow down.").header("retry-after-ms", "1500");
+    let running = Running::new(Script::new().otherwise(limited));
+    let world = World::new().with("p/acme.yaml", manifest("acme", &running.base_url()));
+    let mut command = world.command("ask Hi --provider-dir p --model acme/small");
+    let told = shown(&command.env("ACME_KEY", "k").output().expect("pi runs"));
+    assert!(told.contains("hint: wait 1.5 s and ask again"), "{told}");
+}
+
 #[test]
 fn choice_of_tools_for_a_model_without_them_is_told_in_words() {
     let forced = "tool_calling: { native: { supported: false }, text_fallback: {} }";

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Terms,
     deadline::{Deadline, Patience},
-    exchange::{now, unreadable},
+    exchange::{GARBLED, now},
     facts::Facts,
     prepared::Prepared,
     source::Source,
@@ -34,6 +34,8 @@ pub struct Answer {
     provider: ProviderId,
     facts: Facts,
     source: Source,
+    /// All of it, where it was not streamed.
+    body: Bytes,
     /// Decoded and filtered; the next one is the last, so that it can be taken off.
     ready: Vec<StreamEvent>,
     /// Kept for its memory: what the decoder writes into.
@@ -76,17 +78,18 @@ enum Ending {
 }
 
 impl Answer {
-    pub(super) fn new(terms: Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>, idle: Patience) -> Self {
+    pub(super) fn new(terms: &Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>, idle: Patience) -> Self {
         let guardrails = &terms.prepared.guardrails;
         Self {
             provider: terms.manifest.id.clone(),
             found_before: facts.findings.len(),
             facts,
+            body: if let Source::Whole(body) = &source { body.clone() } else { Bytes::new() },
             source,
             ready: Vec::new(),
             decoded: Vec::new(),
             ending: None,
-            text_calls: terms.text_calls.map(Filter::new),
+            text_calls: terms.text_calls.clone().map(Filter::new),
             guard: guardrails.has_output().then(|| guardrails.stream_output()),
             pass,
             secret: terms.credential.map(|credential| credential.secret.clone()),
@@ -123,29 +126,81 @@ impl Answer {
                 None if matches!(self.source, Source::Over) => return None,
                 None => {}
             }
-            let fetched = if let Source::Whole(body) = &mut self.source
-                && !self.cancel.is_cancelled()
-            {
-                // Nothing is waited for.
-                let body = std::mem::take(body);
-                self.read_whole(&body)
-            } else {
-                let mut watch = self.watch.take().unwrap_or_else(|| self.new_watch());
-                let patience = self.idle;
-                let fetched = watch.over(self.fetch()).await;
-                // A watch cannot become less patient.
-                self.watch = Some(watch).filter(|_| self.idle == patience);
-                match fetched {
-                    Ok(fetched) => fetched,
-                    Err(Interruption::Cancelled) => return Some(Err(self.fail(CallError::Cancelled))),
-                    Err(Interruption::Overrun(overrun)) => Err(overrun.into_error(&self.provider)),
-                }
-            };
-            if let Err(error) = fetched {
-                self.ending = Some(self.break_off(error));
+            if let Err(error) = self.advance().await {
+                return Some(Err(error));
             }
-            self.filter();
         }
+    }
+
+    /// Waits until the answer says something, fails or ends, and gives the provider's error if it has said nothing else: then
+    /// nobody has seen anything of it, and it may be asked for again. What came is kept for [`next`](Self::next).
+    pub(super) async fn refusal_at_the_beginning(&mut self) -> Option<&CallError> {
+        let says_something = |event: &StreamEvent| !matches!(event, StreamEvent::Metadata { .. });
+        let mut held = Vec::new();
+        let first = loop {
+            held.extend(self.ready.drain(..).rev());
+            let first = held.iter().position(says_something);
+            let is_over = self.ending.is_some() || matches!(self.source, Source::Over);
+            if first.is_some() || is_over || held.len() > MOST_HELD {
+                break first;
+            }
+            if let Err(error) = self.advance().await {
+                self.ending = Some(Ending::Error(error));
+            }
+        };
+        if let Some(place) = first
+            && let StreamEvent::StreamError { failure } = &held[place]
+        {
+            self.ending = Some(Ending::Error(self.refused(failure.clone())));
+            held.truncate(place);
+            // Nothing more is read of it.
+            self.source = Source::Over;
+        }
+        let has_said = held.iter().any(says_something);
+        held.reverse();
+        self.ready = held;
+        match &self.ending {
+            Some(Ending::Error(error @ (CallError::Refused { .. } | CallError::Truncated { .. }))) if !has_said => {
+                Some(error)
+            }
+            Some(Ending::Error(_) | Ending::Complete) | None => None,
+        }
+    }
+
+    /// Gives up an answer of which nobody has seen anything, for another attempt.
+    pub(super) fn abandon(mut self) -> Facts {
+        if let Some(Ending::Error(error)) = self.ending.take() {
+            self.fail(error);
+        }
+        self.facts.findings.truncate(self.found_before);
+        self.facts
+    }
+
+    /// Fetches what comes next and makes it ready. An error is the last thing that comes.
+    async fn advance(&mut self) -> Result<(), CallError> {
+        let fetched = if let Source::Whole(body) = &mut self.source
+            && !self.cancel.is_cancelled()
+        {
+            // Nothing is waited for.
+            let body = std::mem::take(body);
+            self.read_whole(&body)
+        } else {
+            let mut watch = self.watch.take().unwrap_or_else(|| self.new_watch());
+            let patience = self.idle;
+            let fetched = watch.over(self.fetch()).await;
+            // A watch cannot become less patient.
+            self.watch = Some(watch).filter(|_| self.idle == patience);
+            match fetched {
+                Ok(fetched) => fetched,
+                Err(Interruption::Cancelled) => return Err(self.fail(CallError::Cancelled)),
+                Err(Interruption::Overrun(overrun)) => Err(overrun.into_error(&self.provider)),
+            }
+        };
+        if let Err(error) = fetched {
+            self.ending = Some(self.break_off(error));
+        }
+        self.filter();
+        Ok(())
     }
 
     fn new_watch(&self) -> Box<Watch> {
@@ -174,12 +229,11 @@ impl Answer {
 
     /// Reads the rest of it.
     pub(super) async fn into_completion(mut self) -> Result<Completion, CallError> {
-        let body = if let Source::Whole(body) = &self.source { body.clone() } else { Bytes::new() };
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
             events.push(event?);
         }
-        Ok(Completion { events, body, facts: self.facts })
+        Ok(Completion { events, body: self.body, facts: self.facts })
     }
 
     /// Waits for the next piece and decodes it.
@@ -289,13 +343,18 @@ impl Answer {
 
     /// An error that the provider reported in its answer.
     fn report(&mut self, failure: Failure) -> CallError {
+        let error = self.refused(failure);
+        self.fail(error)
+    }
+
+    fn refused(&self, failure: Failure) -> CallError {
         let auth = &self.prepared.manifest.endpoint.auth;
         let failure = if self.secret.is_some() || !auth.secret_headers.is_empty() {
             without(auth, self.secret.as_ref(), failure)
         } else {
             failure
         };
-        self.fail(CallError::Refused { provider: self.provider.clone(), failure: Box::new(failure) })
+        CallError::Refused { provider: self.provider.clone(), failure: Box::new(failure) }
     }
 
     fn fail(&mut self, error: CallError) -> CallError {
@@ -309,6 +368,9 @@ impl Answer {
     }
 }
 
+/// Counts and the like that come before the first word are held back up to this number.
+const MOST_HELD: usize = 256;
+
 /// What may follow an answer that is complete, its counts, is not waited for longer than this.
 const LINGER: Duration = Duration::from_secs(5);
 
@@ -318,7 +380,8 @@ const LARGEST_UNSTREAMED: usize = 8 * 1024 * 1024;
 fn broken(provider: &ProviderId, fault: &TransportFault) -> CallError {
     tracing::debug!(%provider, %fault, "the stream broke off");
     match fault {
-        TransportFault::Packed { .. } | TransportFault::Garbled(_) => malformed(provider, &unreadable(fault)),
+        TransportFault::Packed { name } => CallError::Encoded { provider: provider.clone(), encoding: name.clone() },
+        TransportFault::Garbled(_) => malformed(provider, GARBLED),
         TransportFault::ConnectTimeout { .. }
         | TransportFault::Unreachable(_)
         | TransportFault::Broken(_)

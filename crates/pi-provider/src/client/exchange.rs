@@ -78,48 +78,69 @@ struct Begun {
     body: ReplyBody,
 }
 
+/// How often a request was sent so far, and how long was waited in between.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tried {
+    attempts: u32,
+    waited: Duration,
+}
+
+/// Whether it is worth another attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The time for it has come.
+    Again,
+    GivenUp,
+}
+
 impl Exchange<'_> {
     /// Sends the request until an answer begins or the policy gives up; once where the caller tries again. Only the first
-    /// attempt can be refused by the breaker.
-    pub(super) async fn run(&self) -> Result<Reply, CallError> {
-        let (provider, policy) = (&self.manifest.id, &self.manifest.retry_policy);
-        let mut waited = Duration::ZERO;
-        let mut attempt = 0;
+    /// attempt can be refused by the breaker. Attempts that were made before count.
+    pub(super) async fn run(&self, tried: &mut Tried) -> Result<Reply, CallError> {
+        let provider = &self.manifest.id;
         loop {
-            attempt += 1;
+            tried.attempts += 1;
+            let attempt = tried.attempts;
             let mut pass = self.admit(attempt)?;
             let has_begun = AtomicBool::new(false);
             let error = match self.attempt(&has_begun).await {
                 Ok(Begun { status, headers, limits, body }) => {
                     tracing::debug!(%provider, attempt, status, "the answer begins");
-                    return Ok(Reply { status, headers, limits, body, attempts: attempt, waited, pass });
+                    return Ok(Reply { status, headers, limits, body, attempts: attempt, waited: tried.waited, pass });
                 }
                 Err(error) => error,
             };
             pass.fail(&error);
-            let decision = match self.attempts {
-                Attempts::Client => policy.decide_after(attempt, &error, (self.chance)()),
-                Attempts::Caller { .. } => Decision::Exhausted,
-            };
-            tracing::debug!(%provider, attempt, code = error.code().name(), ?decision, "the attempt failed");
-            match decision {
-                // Where the time is over before the next attempt, waiting for it would tell nobody more.
-                Decision::Retry { after } if self.deadline.is_some_and(|deadline| deadline.is_within(after)) => {
-                    return Err(error);
+            if has_begun.into_inner() || self.judge(&error, tried).await == Verdict::GivenUp {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Decides about another attempt after this error, of which nothing was shown but that it is tried again, and waits for it.
+    pub(super) async fn judge(&self, error: &CallError, tried: &mut Tried) -> Verdict {
+        let (provider, policy, attempt) = (&self.manifest.id, &self.manifest.retry_policy, tried.attempts);
+        let decision = match self.attempts {
+            Attempts::Client => policy.decide_after(attempt, error, (self.chance)()),
+            Attempts::Caller { .. } => Decision::Exhausted,
+        };
+        tracing::debug!(%provider, attempt, code = error.code().name(), ?decision, "the attempt failed");
+        match decision {
+            // Where the time is over before the next attempt, waiting for it would tell nobody more.
+            Decision::Retry { after } if self.deadline.is_some_and(|deadline| deadline.is_within(after)) => {
+                Verdict::GivenUp
+            }
+            Decision::Retry { after } => {
+                if let Some(listener) = self.retry_listener {
+                    let retries = policy.retries_after(error);
+                    listener(Retrying { retry: attempt, retries, after, error });
                 }
-                Decision::Retry { after } if !has_begun.into_inner() => {
-                    if let Some(listener) = self.retry_listener {
-                        let retries = policy.retries_after(&error);
-                        listener(Retrying { retry: attempt, retries, after, error: &error });
-                    }
-                    waited += after;
-                    sleep(after).await;
-                }
-                Decision::Retry { .. }
-                | Decision::NotRetryable
-                | Decision::NotListed
-                | Decision::Exhausted
-                | Decision::AskedTooLong { .. } => return Err(error),
+                tried.waited += after;
+                sleep(after).await;
+                Verdict::Again
+            }
+            Decision::NotRetryable | Decision::NotListed | Decision::Exhausted | Decision::AskedTooLong { .. } => {
+                Verdict::GivenUp
             }
         }
     }
@@ -152,6 +173,9 @@ impl Exchange<'_> {
             let body = read_beginning(&mut response, LARGEST_REFUSAL, REFUSAL_PATIENCE).await;
             let mut error = refused(self.manifest, status.as_u16(), &headers, &body, self.secret);
             if let CallError::Refused { failure, .. } = &mut error {
+                if let Some(encoding) = response.unknown_encoding() {
+                    failure.message = format!("{}; what it says is compressed as {encoding}", failure.message);
+                }
                 // Many a server repeats the path that it does not know.
                 failure.message = hide(&failure.message, &self.outgoing.hidden);
             }
@@ -198,26 +222,14 @@ impl Exchange<'_> {
             TransportFault::TooLarge { limit } => {
                 CallError::Malformed { provider, reason: format!("it is larger than {limit} bytes") }
             }
-            TransportFault::Packed { .. } | TransportFault::Garbled(_) => {
-                CallError::Malformed { provider, reason: unreadable(&fault) }
-            }
+            TransportFault::Packed { name } => CallError::Encoded { provider, encoding: name },
+            TransportFault::Garbled(_) => CallError::Malformed { provider, reason: GARBLED.to_owned() },
         }
     }
 }
 
-/// What is wrong with an answer that is packed.
-pub(super) fn unreadable(fault: &TransportFault) -> String {
-    match fault {
-        TransportFault::Packed { name } => {
-            format!("it is compressed as {name}, which nobody asked for and is not understood here")
-        }
-        TransportFault::Garbled(_) => "it says that it is compressed, and cannot be unpacked".to_owned(),
-        TransportFault::ConnectTimeout { .. }
-        | TransportFault::Unreachable(_)
-        | TransportFault::Broken(_)
-        | TransportFault::TooLarge { .. } => fault.to_string(),
-    }
-}
+/// What is wrong with an answer that is packed in a known way, and not what it says.
+pub(super) const GARBLED: &str = "it says that it is compressed, and cannot be unpacked";
 
 /// A refusal, judged by the manifest and without the credential that the provider may have quoted.
 pub(super) fn refused(

@@ -47,6 +47,14 @@ impl Inflow {
         std::mem::take(self.response.headers_mut())
     }
 
+    /// How it is compressed, where that is not understood here.
+    pub(crate) fn unknown_encoding(&self) -> Option<&str> {
+        match &self.packing {
+            Packing::Unknown(name) => Some(name),
+            Packing::Plain | Packing::Gzip(_) | Packing::Deflate | Packing::Zlib(_) | Packing::Raw(_) => None,
+        }
+    }
+
     /// The next piece, `None` at the end. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, TransportFault> {
         if let Packing::Unknown(name) = &self.packing {

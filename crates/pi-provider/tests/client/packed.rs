@@ -110,11 +110,16 @@ async fn what_cannot_be_unpacked_is_told_and_never_shown_as_text() {
                 format!("the answer of mock-one cannot be read: {told}"),
                 "{encoding} {kind}"
             );
+            if encoding.contains("br") {
+                let is_once = (fixture.server.requests().len(), error.code().is_retryable());
+                assert_eq!(is_once, (1, false), "whoever compresses it so does it again");
+            }
         }
     }
     let reply = Reply::whole(429, "application/json", &plain()).header("content-encoding", "br");
     let error = Fixture::new(Script::new().otherwise(reply)).await.error().await;
-    assert_eq!(error.code(), pi_provider::ErrorCode::RateLimited, "the status is not compressed: {error}");
+    let told = "mock-one answered: 429 rate_limited: Too Many Requests; what it says is compressed as br";
+    assert_eq!(error.to_string(), told, "the status is not compressed");
 }
 
 /// Ten megabytes of nothing are ten kilobytes on the wire; what does not fit is refused, not held.

@@ -109,6 +109,55 @@ async fn connection_that_ends_before_the_first_byte_is_tried_again() {
     assert_eq!((requests, outcome.unwrap().as_str()), (3, "Hello, world"));
 }
 
+/// Servers under load answer 200 before they know better. Nobody has seen anything of such an answer.
+#[tokio::test(start_paused = true)]
+async fn answer_that_begins_with_an_error_is_tried_again_like_a_refusal() {
+    let overloaded = json!({"error": {"type": "overloaded_error", "message": "busy"}});
+    let frame = format!("data: {overloaded}\n\n");
+    let counted =
+        format!("data: {}\n\n", json!({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 0}}));
+    for reply in [
+        Reply::events([frame.clone()]),
+        Reply::events([": waiting\n\n".to_owned(), frame.clone()]),
+        Reply::events([counted, frame.clone()]),
+        Reply::events([": waiting\n\n"]).and(Step::Cut),
+        Reply::json(200, &overloaded),
+    ] {
+        let script = Script::new().then(reply.clone()).then(reply).then(hello());
+        let (requests, waited, outcome) = run(script, json!({"retry_policy": {"jitter": "none"}})).await;
+        assert_eq!((requests, waited, outcome.unwrap().as_str()), (3, 3000, "Hello, world"));
+    }
+    let script = Script::new().then(Reply::json(200, &overloaded)).then(whole("Hi"));
+    let fixture = Fixture::new(script).await;
+    assert_eq!((fixture.complete().await.unwrap().facts.attempts, fixture.server.requests().len()), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn error_at_the_beginning_is_given_up_by_the_same_rules() {
+    let event = |error: Value| Reply::events([format!("data: {}\n\n", json!({"error": error}))]);
+    let overloaded = || event(json!({"type": "overloaded_error", "message": "busy"}));
+    let (requests, waited, outcome) =
+        run(Script::new().otherwise(overloaded()), json!({"retry_policy": {"max_retries": 2}})).await;
+    assert_eq!((requests, waited, outcome.unwrap_err().code()), (3, 2000, ErrorCode::Overloaded));
+    let (requests, _, outcome) =
+        run(Script::new().otherwise(event(json!({"type": "invalid_request_error", "message": "no"}))), json!({})).await;
+    assert_eq!((requests, outcome.unwrap_err().code()), (1, ErrorCode::InvalidRequest));
+    let mut fixture = Fixture::new(Script::new().otherwise(overloaded())).await;
+    fixture.options.attempts = Attempts::Caller { attempt: 1 };
+    assert_eq!((fixture.error().await.code(), fixture.server.requests().len()), (ErrorCode::Overloaded, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn error_behind_the_first_word_is_not_tried_again() {
+    let frame = format!("data: {}\n\n", json!({"error": {"type": "overloaded_error", "message": "busy"}}));
+    let fixture = Fixture::new(Script::new().then(Reply::events([delta("Hello"), frame])).otherwise(hello())).await;
+    let mut answer = fixture.stream().await.unwrap();
+    let first = answer.next().await.unwrap().unwrap();
+    assert!(matches!(&first, StreamEvent::PartialContentDelta { content, .. } if content == "Hello"), "{first:?}");
+    assert_eq!(text(&mut answer).await.unwrap_err().code(), ErrorCode::Overloaded);
+    assert_eq!(fixture.server.requests().len(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn whole_answer_of_which_half_came_is_not_asked_for_again() {
     let mut half = whole("Hi");

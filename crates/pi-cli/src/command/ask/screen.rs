@@ -28,7 +28,9 @@ impl Screen {
             StreamEvent::ToolCallEnded { candidate: 0, tool_call_id, .. } => {
                 let call = self.calls.iter().position(|(id, ..)| id == tool_call_id);
                 if let Some((_, name, arguments)) = call.map(|index| self.calls.remove(index)) {
-                    show_call(&name, &arguments, console);
+                    // One without arguments has none, whether its provider writes that or nothing.
+                    let arguments = if arguments.trim().is_empty() { "{}" } else { &arguments };
+                    show_call(&name, arguments, console);
                 }
             }
             StreamEvent::Other { name, .. } if name == NAMELESS_CALL => {
@@ -58,7 +60,7 @@ impl Screen {
     }
 }
 
-pub(super) fn show_call(name: &str, arguments: &str, console: &mut Console) {
+fn show_call(name: &str, arguments: &str, console: &mut Console) {
     console.end_line();
     let (arrow, name) = (console.paint(Tone::Accent, "→"), console.paint(Tone::Strong, &printable(name)));
     console.line(&format!("{arrow} {name} {}", printable(arguments.trim()).replace('\n', " ")));
