@@ -45,8 +45,9 @@ use crate::{
     dialect::Dialect,
     error::CallError,
     guardrail::Finding,
-    manifest::Manifest,
+    manifest::{Manifest, endpoint::SecretHeader},
     request::{Address, Mode, Request, Target, build, text_calls},
+    secret::Carried,
     text_call::Grammar,
     transport::{Outgoing, Routes},
 };
@@ -213,7 +214,7 @@ impl Client {
         let (mode, credential, text_calls) = (Mode::Stream, None, None);
         let attempts = call.options.attempts;
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
-        Ok(self.answer(&terms, facts, Source::Foreign(events), None))
+        Ok(self.answer(&terms, Carried::default(), facts, Source::Foreign(events), None))
     }
 
     async fn ask(&self, target: &Target<'_>, mut request: Request, terms: Terms<'_>) -> Result<Answer, CallError> {
@@ -242,8 +243,9 @@ impl Client {
             let mut reply = exchange.run(&mut tried).await?;
             reply.pass.begun();
             facts.take(&mut reply);
-            let source = Source::of_reply(reply.body, prepared, exchange.secret, &facts.headers);
-            let mut answer = self.answer(&terms, facts, source, Some(reply.pass));
+            let carried = exchange.carried();
+            let source = Source::of_reply(reply.body, prepared, &carried, &facts.headers);
+            let mut answer = self.answer(&terms, carried, facts, source, Some(reply.pass));
             // Whoever repeats the whole call looks at its beginning alone.
             if attempts != Attempts::Client {
                 return Ok(answer);
@@ -260,21 +262,27 @@ impl Client {
     fn ask_demo(&self, terms: Terms<'_>, body: &[u8], facts: Facts) -> Result<Answer, CallError> {
         let reply = demo::answer(body);
         if reply.status != 200 {
-            return Err(exchange::refused(terms.manifest, reply.status, &HeaderMap::new(), &reply.body(), None));
+            return Err(exchange::refused(
+                terms.manifest,
+                reply.status,
+                &HeaderMap::new(),
+                &reply.body(),
+                &Carried::default(),
+            ));
         }
         let facts = Facts { status: Some(reply.status), attempts: 1, ..facts };
         let source = match terms.mode {
             Mode::Stream => {
                 let pieces = Box::pin(reply.into_stream(self.inner.demo_pause));
-                Source::Local { pieces, decoder: terms.prepared.decoder(None) }
+                Source::Local { pieces, decoder: terms.prepared.decoder(&Carried::default()) }
             }
             Mode::Whole => Source::Whole(reply.body()),
         };
-        Ok(self.answer(&Terms { credential: None, ..terms }, facts, source, None))
+        Ok(self.answer(&terms, Carried::default(), facts, source, None))
     }
 
-    fn answer(&self, terms: &Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>) -> Answer {
-        Answer::new(terms, facts, source, pass, self.inner.timeouts.idle())
+    fn answer(&self, terms: &Terms<'_>, carried: Carried, facts: Facts, source: Source, pass: Option<Pass>) -> Answer {
+        Answer::new(terms, carried, facts, source, pass, self.inner.timeouts.idle())
     }
 
     fn exchange<'a>(
@@ -338,8 +346,15 @@ fn outgoing(manifest: &Manifest, request: Request) -> Result<Outgoing, CallError
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable(name))?;
         headers.insert(header, HeaderValue::from_str(value).map_err(|_| unusable(name))?);
     }
-    let Address { url, hidden } = request.address;
-    Ok(Outgoing { method, url, headers, body: request.body.into(), hidden })
+    for SecretHeader { name, value } in &request.secret_headers {
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable(name))?;
+        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| unusable(name))?;
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    let secrets = request.secrets();
+    let Address { url, hidden, .. } = request.address;
+    Ok(Outgoing { method, url, headers, body: request.body.into(), hidden, secrets })
 }
 
 /// Waits for the work, unless it is cancelled first; then the work is dropped at once.

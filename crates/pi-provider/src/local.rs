@@ -271,9 +271,10 @@ fn listed(answer: &Value) -> Option<Vec<String>> {
 async fn get(transport: &Transport, base_url: &str, path: &str) -> Option<Value> {
     // Without the slash, `@elsewhere` would be another server.
     let slash = if path.starts_with('/') { "" } else { "/" };
-    let url = Url::parse(&format!("{base_url}{slash}{path}")).ok()?;
+    let (base, query) = base_url.split_at(base_url.find('?').unwrap_or(base_url.len()));
+    let url = Url::parse(&format!("{}{slash}{path}{query}", base.trim_end_matches('/'))).ok()?;
     let (headers, body) = (HeaderMap::new(), bytes::Bytes::new());
-    let outgoing = Outgoing { method: Method::GET, url, headers, body, hidden: Vec::new() };
+    let outgoing = Outgoing { method: Method::GET, url, headers, body, hidden: Vec::new(), secrets: Vec::new() };
     let response = transport.send(&outgoing, &[]).await.ok()?;
     if !response.status().is_success() {
         return None;

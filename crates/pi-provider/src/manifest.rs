@@ -48,6 +48,8 @@ pub use self::{
     write::{to_document, to_yaml},
 };
 
+use crate::secret::HIDDEN;
+
 /// A provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -153,6 +155,22 @@ impl Manifest {
                 None => usual.clone(),
             };
         }
+    }
+
+    /// The same without what may be secret in it: parts of the address, and values of headers. Names of variables stay.
+    #[must_use]
+    pub fn shown(&self) -> Self {
+        let mut shown = self.clone();
+        shown.endpoint.base_url = endpoint::shown_address(&self.endpoint.base_url);
+        for header in &mut shown.contract.request_mapping.required_headers {
+            if !header.is_harmless() && !endpoint::is_variable(&header.value) {
+                HIDDEN.clone_into(&mut header.value);
+            }
+        }
+        for service in shown.services.values_mut() {
+            *service = service.shown();
+        }
+        shown
     }
 
     /// A provider of which only ring 1 is known; everything else is at its default.

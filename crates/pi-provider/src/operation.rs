@@ -119,7 +119,8 @@ impl Asking<'_> {
         let manifest = self.target.manifest;
         let findings = guard::filter_input(manifest, &mut request.body)?;
         let secret = self.credential.map(|credential| &credential.secret);
-        let read = |whole: &Whole| read(&Reading { manifest, secret, received: client::now() }, whole);
+        let others = request.secrets();
+        let read = |whole: &Whole| read(&Reading { manifest, secret, others: &others, received: client::now() }, whole);
         let sent = self.client.send_and_read(manifest, request, self.credential, self.cancel, read).await;
         let (value, mut whole) = sent?;
         whole.facts.findings.extend(findings);

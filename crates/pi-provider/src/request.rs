@@ -38,6 +38,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use serde_json::Value;
 
 pub(crate) use self::base::in_form_of;
+use self::{address::Headers, change::Changes, parameters::Names, plan::Body, rules::Rules};
 pub use self::{
     address::{Address, join},
     change::{Change, ChangeKind},
@@ -47,7 +48,6 @@ pub use self::{
     plain::{Plain, plain},
     tools::text_calls,
 };
-use self::{change::Changes, parameters::Names, plan::Body, rules::Rules};
 use crate::{
     call::Call,
     credential::{IN_THE_CLEAR, Lookup},
@@ -55,8 +55,9 @@ use crate::{
     error::CallError,
     manifest::{
         Capability, Manifest, ModelEntry,
-        endpoint::{Placement, is_protected},
+        endpoint::{Placement, SecretHeader, is_protected},
     },
+    secret::{HIDDEN, Secret},
 };
 
 /// The model that is asked and where it is reached.
@@ -87,6 +88,8 @@ pub struct Request {
     pub address: Address,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
+    /// Headers whose values are shown to nobody, and that nobody changes.
+    pub secret_headers: Vec<SecretHeader>,
     /// JSON, but for uploads and questions without a body.
     pub body: Vec<u8>,
     /// What is not sent as it was asked for.
@@ -130,14 +133,16 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
     if target.manifest.endpoint.auth.placement != Placement::None && !is_protected(&address.url) {
         changes.kept("credential", format!("it {IN_THE_CLEAR}"));
     }
-    let mut headers = address::headers(target, rules, mode, &used);
+    let Headers { shown: mut headers, hidden: secret_headers } =
+        address::headers(target, rules, mode, &used, &mut changes);
     if let Some((name, value)) = &activation.header {
         address::set(&mut headers, name, value);
     }
     let body = writer::write(&Body { plan: &plan, members: &members }, plan.size())
         .expect("the parts of a request have text keys and can be written as JSON");
     let changes = changes.into_vec();
-    Ok(Request { method, address, headers, body, changes, dialect, mode, provider_thinking: activation.value })
+    let provider_thinking = activation.value;
+    Ok(Request { method, address, headers, secret_headers, body, changes, dialect, mode, provider_thinking })
 }
 
 /// How the answer will come. Who asks for pieces wants the answer above all.
@@ -157,7 +162,9 @@ pub(crate) fn outside_chat(target: &Target<'_>, errand: Errand<'_>) -> Result<Re
     let dialect = Dialect::of(target.manifest, target.entry);
     let model = target.entry.and_then(|entry| entry.model_id.as_deref()).unwrap_or(target.model);
     let used = BTreeSet::from([errand.capability]);
-    let mut headers = address::headers(target, Rules::of(dialect), Mode::Whole, &used);
+    let mut changes = Changes::default();
+    let Headers { shown: mut headers, hidden: secret_headers } =
+        address::headers(target, Rules::of(dialect), Mode::Whole, &used, &mut changes);
     address::set(&mut headers, "accept", "*/*");
     match errand.media_type {
         Some(media_type) => address::set(&mut headers, "content-type", media_type),
@@ -167,8 +174,9 @@ pub(crate) fn outside_chat(target: &Target<'_>, errand: Errand<'_>) -> Result<Re
         method: errand.method.to_owned(),
         address: join(target, errand.path, model)?,
         headers,
+        secret_headers,
         body: errand.body,
-        changes: Vec::new(),
+        changes: changes.into_vec(),
         dialect,
         mode: Mode::Whole,
         provider_thinking: None,
@@ -176,6 +184,12 @@ pub(crate) fn outside_chat(target: &Target<'_>, errand: Errand<'_>) -> Result<Re
 }
 
 impl Request {
+    /// What it carries, beside the credential, that an answer may repeat and nobody shall read in words about it.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let headers = self.secret_headers.iter().map(|header| header.value.clone());
+        self.address.written.iter().cloned().chain(headers).collect()
+    }
+
     /// The body as those see it who filter or replace it.
     pub fn payload(&self) -> Result<Value, CallError> {
         serde_json::from_slice(&self.body).map_err(|_| CallError::Option {
@@ -189,6 +203,9 @@ impl Request {
         let mut text = format!("{} {}\n", self.method, self.address.shown());
         for (name, value) in &self.headers {
             let _ = writeln!(text, "{name}: {value}");
+        }
+        for header in &self.secret_headers {
+            let _ = writeln!(text, "{}: {HIDDEN}", header.name);
         }
         let pretty = serde_json::from_slice::<Value>(&self.body).and_then(|body| serde_json::to_string_pretty(&body));
         let body = pretty.unwrap_or_else(|_| String::from_utf8_lossy(&self.body).into_owned());

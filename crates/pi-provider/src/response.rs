@@ -10,6 +10,7 @@ mod mapped;
 use std::time::SystemTime;
 
 use indexmap::IndexMap;
+use pi_redact::Redactor;
 use serde_json::{Value, json};
 
 pub(crate) use self::mapped::call_part;
@@ -40,6 +41,8 @@ pub struct Reading<'a> {
     pub manifest: &'a Manifest,
     /// The credential that was sent.
     pub secret: Option<&'a Secret>,
+    /// What else was sent and may not be repeated, in the address and in headers.
+    pub others: &'a [Secret],
     /// When the answer came, for dates in it.
     pub received: SystemTime,
 }
@@ -112,14 +115,17 @@ impl Reading<'_> {
 
     /// The error for an answer that is one.
     pub fn refused(&self, error: &Value) -> CallError {
-        let failure =
-            classify_event(self.manifest, error, &redactor(&self.manifest.endpoint.auth, self.secret), self.received);
+        let failure = classify_event(self.manifest, error, &self.redactor(), self.received);
         CallError::Refused { provider: self.manifest.id.clone(), failure: Box::new(failure) }
     }
 
     /// The provider's words, without secrets.
     pub fn safe(&self, words: &str) -> String {
-        redactor(&self.manifest.endpoint.auth, self.secret).redact_text(words).into_owned()
+        self.redactor().redact_text(words).into_owned()
+    }
+
+    pub(crate) fn redactor(&self) -> Redactor {
+        redactor(&self.manifest.endpoint.auth, self.secret, self.others)
     }
 
     /// What an answer that is no chat's says about tokens.

@@ -24,6 +24,24 @@ impl Secret {
     }
 }
 
+/// What a request carried that nobody may read in words about it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Carried {
+    pub(crate) credential: Option<Secret>,
+    /// In its address and its headers.
+    pub(crate) others: Vec<Secret>,
+}
+
+impl Carried {
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.credential.is_none() && self.others.is_empty()
+    }
+
+    pub(crate) fn redactor(&self, auth: &Auth) -> Redactor {
+        redactor(auth, self.credential.as_ref(), &self.others)
+    }
+}
+
 /// Hides exactly these in a text.
 pub(crate) fn hide(text: &str, secrets: &[Secret]) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.expose(), HIDDEN))
@@ -39,11 +57,12 @@ pub(crate) fn hide_in_address(text: &str, secrets: &[Secret]) -> String {
     hide(&hide(text, secrets), &lower)
 }
 
-/// Hides everything secret that a request carries, and whatever looks like a secret. A short credential is hidden where it
-/// stands alone: a server that repeats a key of a few letters repeats it as a word.
-pub(crate) fn redactor(auth: &Auth, credential: Option<&Secret>) -> Redactor {
-    let all = hiding(credential.into_iter().chain(auth.secret_headers.iter().map(|header| &header.value)));
-    all.hiding_words(credential.map(|secret| secret.expose().to_owned()))
+/// Hides everything secret that a request carries, `others` beside the credential, and whatever looks like a secret. A short
+/// one is hidden where it stands alone: a server that repeats a key of a few letters repeats it as a word.
+pub(crate) fn redactor(auth: &Auth, credential: Option<&Secret>, others: &[Secret]) -> Redactor {
+    let sent = || credential.into_iter().chain(others);
+    let all = hiding(sent().chain(auth.secret_headers.iter().map(|header| &header.value)));
+    all.hiding_words(sent().map(|secret| secret.expose().to_owned()))
 }
 
 /// Hides these secrets, and whatever looks like one, in words that come from elsewhere. Takes about a millisecond to make.

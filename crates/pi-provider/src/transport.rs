@@ -97,6 +97,8 @@ pub struct Outgoing {
     pub body: Bytes,
     /// What is shown to nobody if an answer repeats it, such as a key that is part of the address.
     pub hidden: Vec<Secret>,
+    /// What else an answer may repeat, and what is looked for in its words as the credential is.
+    pub secrets: Vec<Secret>,
 }
 
 /// Why no answer, or no more of it, came.
@@ -144,7 +146,7 @@ impl Transport {
 
     /// Sends a request and waits for the head of the answer. Dropping the future closes the connection.
     pub async fn send(&self, outgoing: &Outgoing, attachments: &[Attachment]) -> Result<Response, TransportFault> {
-        let Outgoing { method, url, headers, body, hidden: _ } = outgoing;
+        let Outgoing { method, url, headers, body, hidden: _, secrets: _ } = outgoing;
         let mut request = reqwest::Request::new(method.clone(), url.clone());
         *request.headers_mut() = headers.clone();
         for attachment in attachments {

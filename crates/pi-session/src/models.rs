@@ -17,7 +17,7 @@ use pi_provider::{
     credential::{self, AuthFile, Credential, Sources, Status},
     manifest::{
         Capability, ModelEntry,
-        endpoint::{Placement, SecretHeader},
+        endpoint::{Placement, SecretHeader, shown_address},
     },
     request::{Unsendable, unsendable},
 };
@@ -224,7 +224,7 @@ impl Choice {
         entry.manifest.endpoint.auth.secret_headers = headers.collect();
         let mut model = found.to_model();
         if let Some(base_url) = &base_url {
-            model.base_url.clone_from(base_url);
+            model.base_url = shown_address(base_url);
         }
         Ok(Arc::new(Self {
             entry,

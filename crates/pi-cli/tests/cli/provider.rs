@@ -656,3 +656,46 @@ fn provider_of_models_json_that_lacks_something_is_told_with_its_place() {
     }
     assert!(!shown.contains("openai"), "the program brings it: {shown}");
 }
+
+/// A key may stand in the query of an address under any name, and in headers of any name.
+#[test]
+fn keys_in_addresses_and_headers_are_shown_nowhere() {
+    let written = GOOD.replace("https://acme.example/v1", "\"https://acme.example/v1?tenant=planted-1&v=${V}\"")
+        + "provider_contract: { request_mapping: { required_headers: [{ name: x-org, value: planted-2 }, { name: x-who, value: \"${WHO}\" }] } }
+services: { list_models: { path: /models, headers: { x-org: planted-3, x-who: \"${WHO}\" }, query_params: { key: planted-4, limit: \"5\" } } }
+";
+    let world = World::new().with("p/acme.yaml", written);
+    let run = |line: &str| {
+        let output = world.command(line).env("ACME_KEY", "k").env("V", "planted-5").env("WHO", "planted-6").output();
+        crate::world::shown(&output.expect("pi runs"))
+    };
+    let shown = run("provider show acme --provider-dir p --json");
+    let value: Value = serde_json::from_str(shown.lines().next().unwrap_or_default()).expect("an object");
+    assert_eq!(value["endpoint"]["base_url"], "https://acme.example/v1?tenant=***&v=${V}");
+    assert_eq!(
+        value["provider_contract"]["request_mapping"]["required_headers"],
+        json!([{"name": "x-org", "value": "***"}, {"name": "x-who", "value": "${WHO}"}]),
+        "{value}"
+    );
+    assert_eq!(value["services"]["list_models"]["headers"], json!({"x-org": "***", "x-who": "${WHO}"}));
+    assert_eq!(value["services"]["list_models"]["query_params"], json!({"key": "***", "limit": "5"}));
+    let request = run("ask Hi --provider-dir p --model acme/m --dry-run");
+    assert!(request.contains("POST https://acme.example/v1/chat/completions?tenant=***&v=***\n"), "{request}");
+    assert!(request.contains("\nx-org: ***\nx-who: ***\n"), "{request}");
+    let machine = run("ask Hi --provider-dir p --model acme/m --dry-run --json");
+    let hidden = r#""hidden":[{"header":"x-org"},{"header":"x-who"},{"header":"authorization"}]"#;
+    assert!(machine.contains(hidden), "{machine}");
+    for line in [
+        "provider list --provider-dir p",
+        "provider list --provider-dir p --json",
+        "provider show acme --provider-dir p",
+    ] {
+        let shown = run(line);
+        assert!(shown.contains("acme.example") && !shown.contains("planted"), "{line}: {shown}");
+    }
+    for shown in [request, machine, shown] {
+        assert!(!shown.contains("planted"), "{shown}");
+    }
+    let source = run("provider show acme --provider-dir p --source");
+    assert!(!source.contains("planted-1"), "{source}");
+}

@@ -12,7 +12,6 @@ use crate::{
     operation::{self, Kind},
     request::{Target, text_calls},
     response::{Answers, Reading},
-    secret::redactor,
     text_call::{Grammar, filter::Filter},
 };
 
@@ -115,7 +114,6 @@ impl Reader<'_> {
 fn refusal(reading: &Reading<'_>, status: u16, body: &Value) -> CallError {
     let (headers, body) = (HeaderMap::new(), body.to_string());
     let refusal = Refusal { status, headers: &headers, body: body.as_bytes(), received: reading.received };
-    let failure =
-        classify::classify(reading.manifest, refusal, &redactor(&reading.manifest.endpoint.auth, reading.secret));
+    let failure = classify::classify(reading.manifest, refusal, &reading.redactor());
     CallError::Refused { provider: reading.manifest.id.clone(), failure: Box::new(failure) }
 }

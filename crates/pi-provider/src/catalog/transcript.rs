@@ -7,7 +7,10 @@ use pi_transcript::{
 };
 
 use super::Found;
-use crate::{dialect::Dialect, manifest::model::Pricing};
+use crate::{
+    dialect::Dialect,
+    manifest::{endpoint::shown_address, model::Pricing},
+};
 
 /// What is assumed of a model of which nobody knows the size; Pi assumes the same.
 const CONTEXT_WINDOW: u64 = 128_000;
@@ -25,7 +28,7 @@ impl Found<'_> {
             name: model.name.clone().unwrap_or_else(|| self.id.clone()),
             api: Dialect::of(manifest, self.model).api().to_owned(),
             provider: manifest.id.clone(),
-            base_url: manifest.endpoint.base_url.clone(),
+            base_url: shown_address(&manifest.endpoint.base_url),
             reasoning: model.model_capabilities.reasoning.unwrap_or_else(|| {
                 model.thinking_levels.as_ref().is_some_and(|levels| levels.values().any(|level| !level.is_null()))
             }),

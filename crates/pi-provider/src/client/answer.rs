@@ -4,6 +4,7 @@ use std::{fmt, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
+use pi_redact::Redactor;
 use pi_transcript::ProviderId;
 use tokio_util::sync::CancellationToken;
 
@@ -21,9 +22,8 @@ use crate::{
     error::{CallError, Failure},
     event::StreamEvent,
     guardrail::OutputGuard,
-    manifest::Auth,
     response::Reading,
-    secret::{Secret, redactor},
+    secret::Carried,
     stream::{self, FrameTooLarge, Outcome},
     text_call::filter::Filter,
     transport::{TransportFault, next_piece},
@@ -48,7 +48,7 @@ pub struct Answer {
     /// How many findings there are of the prompt; those of the answer come behind them.
     found_before: usize,
     pass: Option<Pass>,
-    secret: Option<Secret>,
+    carried: Carried,
     /// Not here while a piece is waited for.
     watch: Option<Box<Watch>>,
     idle: Patience,
@@ -78,7 +78,14 @@ enum Ending {
 }
 
 impl Answer {
-    pub(super) fn new(terms: &Terms<'_>, facts: Facts, source: Source, pass: Option<Pass>, idle: Patience) -> Self {
+    pub(super) fn new(
+        terms: &Terms<'_>,
+        carried: Carried,
+        facts: Facts,
+        source: Source,
+        pass: Option<Pass>,
+        idle: Patience,
+    ) -> Self {
         let guardrails = &terms.prepared.guardrails;
         Self {
             provider: terms.manifest.id.clone(),
@@ -92,7 +99,7 @@ impl Answer {
             text_calls: terms.text_calls.clone().map(Filter::new),
             guard: guardrails.has_output().then(|| guardrails.stream_output()),
             pass,
-            secret: terms.credential.map(|credential| credential.secret.clone()),
+            carried,
             watch: None,
             idle,
             deadline: terms.deadline,
@@ -301,7 +308,9 @@ impl Answer {
 
     fn read_whole(&mut self, body: &[u8]) -> Result<(), CallError> {
         self.source = Source::Over;
-        let reading = Reading { manifest: &self.prepared.manifest, secret: self.secret.as_ref(), received: now() };
+        let Carried { credential, others } = &self.carried;
+        let manifest = &self.prepared.manifest;
+        let reading = Reading { manifest, secret: credential.as_ref(), others, received: now() };
         let events = self.prepared.answers.read(&reading, body)?;
         match self.text_calls.take() {
             Some(mut filter) => filter.apply_whole(events, &mut self.decoded),
@@ -349,11 +358,8 @@ impl Answer {
 
     fn refused(&self, failure: Failure) -> CallError {
         let auth = &self.prepared.manifest.endpoint.auth;
-        let failure = if self.secret.is_some() || !auth.secret_headers.is_empty() {
-            without(auth, self.secret.as_ref(), failure)
-        } else {
-            failure
-        };
+        let is_clean = self.carried.is_nothing() && auth.secret_headers.is_empty();
+        let failure = if is_clean { failure } else { without(&self.carried.redactor(auth), failure) };
         CallError::Refused { provider: self.provider.clone(), failure: Box::new(failure) }
     }
 
@@ -394,8 +400,7 @@ fn malformed(provider: &ProviderId, reason: &str) -> CallError {
 }
 
 /// The failure without credentials, should the provider have quoted one.
-fn without(auth: &Auth, secret: Option<&Secret>, failure: Failure) -> Failure {
-    let redactor = redactor(auth, secret);
+fn without(redactor: &Redactor, failure: Failure) -> Failure {
     let safe = |text: String| redactor.redact_text(&text).into_owned();
     Failure {
         message: safe(failure.message),

@@ -24,7 +24,7 @@ use crate::{
     manifest::Manifest,
     request::Mode,
     retry::{Decision, Retrying},
-    secret::{Secret, hide, hide_in_address, redactor},
+    secret::{Carried, Secret, hide, hide_in_address},
     transport::{
         Inflow, Outgoing, Transport, TransportFault, is_on_this_machine, next_piece, read_beginning, read_rest,
     },
@@ -171,7 +171,9 @@ impl Exchange<'_> {
         }
         if !status.is_success() {
             let body = read_beginning(&mut response, LARGEST_REFUSAL, REFUSAL_PATIENCE).await;
-            let mut error = refused(self.manifest, status.as_u16(), &headers, &body, self.secret);
+            // Values of variables are found by the letter below: they may be short.
+            let carried = Carried { others: self.outgoing.secrets.clone(), ..self.carried() };
+            let mut error = refused(self.manifest, status.as_u16(), &headers, &body, &carried);
             if let CallError::Refused { failure, .. } = &mut error {
                 if let Some(encoding) = response.unknown_encoding() {
                     failure.message = format!("{}; what it says is compressed as {encoding}", failure.message);
@@ -197,6 +199,12 @@ impl Exchange<'_> {
             (Mode::Whole, None) => ReplyBody::Whole(Bytes::new()),
         };
         Ok(Begun { status: status.as_u16(), headers, limits, body })
+    }
+
+    /// What an answer may repeat and nobody shall read in words about it.
+    pub(super) fn carried(&self) -> Carried {
+        let Outgoing { secrets, hidden, .. } = &self.outgoing;
+        Carried { credential: self.secret.cloned(), others: secrets.iter().chain(hidden).cloned().collect() }
     }
 
     /// Scheme, host and port, without what is shown to nobody.
@@ -237,10 +245,10 @@ pub(super) fn refused(
     status: u16,
     headers: &HeaderMap,
     body: &[u8],
-    secret: Option<&Secret>,
+    carried: &Carried,
 ) -> CallError {
     let refusal = Refusal { status, headers, body, received: now() };
-    let failure = classify(manifest, refusal, &redactor(&manifest.endpoint.auth, secret));
+    let failure = classify(manifest, refusal, &carried.redactor(&manifest.endpoint.auth));
     CallError::Refused { provider: manifest.id.clone(), failure: Box::new(failure) }
 }
 

@@ -16,7 +16,7 @@ use crate::{
     guardrail::Guardrails,
     manifest::{ErrorClassification, Manifest, Streaming, streaming::Rule},
     response::Answers,
-    secret::{Secret, redactor},
+    secret::Carried,
     stream::{Decoder, Pipeline},
 };
 
@@ -61,12 +61,11 @@ impl Prepared {
         Ok(Self { pipeline, answers, guardrails: Arc::new(guardrails), manifest: Arc::new(manifest.clone()) })
     }
 
-    /// A decoder for an answer, that judges errors in it by the clock and without repeating the credential.
-    pub(super) fn decoder(&self, secret: Option<&Secret>) -> Decoder {
-        let (manifest, secret) = (Arc::clone(&self.manifest), secret.cloned());
-        let classify = move |error: &Value| {
-            classify_event(&manifest, error, &redactor(&manifest.endpoint.auth, secret.as_ref()), now())
-        };
+    /// A decoder for an answer, that judges errors in it by the clock and without repeating what was carried.
+    pub(super) fn decoder(&self, carried: &Carried) -> Decoder {
+        let (manifest, carried) = (Arc::clone(&self.manifest), carried.clone());
+        let classify =
+            move |error: &Value| classify_event(&manifest, error, &carried.redactor(&manifest.endpoint.auth), now());
         self.pipeline.start().classify_with(Box::new(classify))
     }
 

@@ -7,7 +7,7 @@ use futures_util::Stream;
 use reqwest::header::HeaderMap;
 
 use super::{exchange::ReplyBody, prepared::Prepared, seam::EventStream};
-use crate::{secret::Secret, stream::Decoder, transport::Inflow};
+use crate::{secret::Carried, stream::Decoder, transport::Inflow};
 
 /// What is still to be read.
 pub(super) enum Source {
@@ -32,14 +32,14 @@ pub(super) enum Source {
 }
 
 impl Source {
-    pub(super) fn of_reply(body: ReplyBody, prepared: &Prepared, secret: Option<&Secret>, headers: &HeaderMap) -> Self {
+    pub(super) fn of_reply(body: ReplyBody, prepared: &Prepared, carried: &Carried, headers: &HeaderMap) -> Self {
         match body {
             ReplyBody::Whole(body) => Self::Whole(body),
             ReplyBody::Stream { first, rest } if is_unstreamed(prepared, headers) => {
                 Self::Unstreamed { body: first.into(), rest }
             }
             ReplyBody::Stream { first, rest } => {
-                Self::Http { first: Some(first), rest, decoder: prepared.decoder(secret) }
+                Self::Http { first: Some(first), rest, decoder: prepared.decoder(carried) }
             }
         }
     }

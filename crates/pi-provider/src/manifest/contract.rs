@@ -1,10 +1,13 @@
 //! How a provider's messages look, where that differs from what its dialect does by itself.
 
+use std::fmt;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
-use super::expression;
+use super::{endpoint, expression};
+use crate::secret::HIDDEN;
 
 /// All members are optional: what is absent is as the dialect has it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -130,13 +133,33 @@ pub enum RefResolution {
     ResolveAtRuntime,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequiredHeader {
     pub name: String,
+    /// May hold `${NAME}` for values of the environment.
     pub value: String,
     /// A capability that must be used in the request for the header to be sent.
     #[serde(default)]
     pub condition: Option<String>,
+}
+
+impl RequiredHeader {
+    /// Whether its value may be shown.
+    pub fn is_harmless(&self) -> bool {
+        endpoint::is_harmless(&self.name, &self.value)
+    }
+}
+
+impl fmt::Debug for RequiredHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = if self.is_harmless() { &self.value } else { HIDDEN };
+        let Self { name, condition, .. } = self;
+        f.debug_struct("RequiredHeader")
+            .field("name", name)
+            .field("value", &value)
+            .field("condition", condition)
+            .finish()
+    }
 }
 
 /// Where the parts of an answer that was not streamed are.

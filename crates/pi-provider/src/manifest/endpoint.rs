@@ -11,7 +11,7 @@ use crate::secret::{HIDDEN, Secret};
 
 /// Ring 1: the address and the credential. Paths of operations are in [`Manifest::endpoints`](super::Manifest), also those
 /// that the file wrote here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// May hold `${NAME}` for values of the environment.
     pub base_url: String,
@@ -88,7 +88,45 @@ const HARMLESS: [&str; 14] = [
 impl Header {
     /// Whether its value may be shown: the name is one of those that never hold a key, and no variable is in the value.
     pub fn is_harmless(&self) -> bool {
-        HARMLESS.iter().any(|name| self.name.eq_ignore_ascii_case(name)) && !self.value.contains('$')
+        is_harmless(&self.name, &self.value)
+    }
+}
+
+pub(crate) fn is_harmless(name: &str, value: &str) -> bool {
+    HARMLESS.iter().any(|known| name.eq_ignore_ascii_case(known)) && !value.contains('$')
+}
+
+/// The address of a provider as people may see it: without who is named before its host and without the values of its
+/// query, under whatever name. Names of variables stay, they say where something comes from.
+pub fn shown_address(base_url: &str) -> String {
+    let (rest, query) = base_url.split_once('?').map_or((base_url, None), |(rest, query)| (rest, Some(query)));
+    let (scheme, rest) = rest.split_at(rest.find("://").map_or(0, |at| at + "://".len()));
+    let server = rest.find(['/', '#']).unwrap_or(rest.len());
+    let user = rest[..server].rfind('@').map_or("", |_| "***@");
+    let rest = rest[..server].rfind('@').map_or(rest, |at| &rest[at + 1..]);
+    let hidden = |pair: &str| match pair.split_once('=') {
+        Some((name, value)) if !is_variable(value) => format!("{name}={HIDDEN}"),
+        None if !is_variable(pair) && !pair.is_empty() => HIDDEN.to_owned(),
+        Some(_) | None => pair.to_owned(),
+    };
+    let query = query.map(|query| format!("?{}", query.split('&').map(hidden).collect::<Vec<_>>().join("&")));
+    format!("{scheme}{user}{rest}{}", query.unwrap_or_default())
+}
+
+/// Whether a text is the name of a variable and nothing else.
+pub(crate) fn is_variable(text: &str) -> bool {
+    text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).is_some_and(|name| !name.contains(['$', '{', '}']))
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { base_url, timeout_ms, auth } = self;
+        let base_url = shown_address(base_url);
+        f.debug_struct("Endpoint")
+            .field("base_url", &base_url)
+            .field("timeout_ms", timeout_ms)
+            .field("auth", auth)
+            .finish()
     }
 }
 
@@ -126,7 +164,7 @@ pub struct Operation {
 }
 
 /// A question about the provider itself, such as the list of its models.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
     pub path: String,
     #[serde(default = "get")]
@@ -138,6 +176,44 @@ pub struct Service {
     /// The member of the answer that holds the list.
     #[serde(default, deserialize_with = "expression::optional_plain_path")]
     pub response_binding: Option<String>,
+}
+
+impl Service {
+    /// The same without what may be secret: headers that are not known to be harmless and keys in the query.
+    #[must_use]
+    pub fn shown(&self) -> Self {
+        let mut shown = self.clone();
+        for (name, value) in &mut shown.headers {
+            if !is_harmless(name, value) && !is_variable(value) {
+                HIDDEN.clone_into(value);
+            }
+        }
+        for (name, value) in &mut shown.query_params {
+            if is_key(name) {
+                HIDDEN.clone_into(value);
+            }
+        }
+        shown
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, method, headers, query_params, response_binding } = self.shown();
+        f.debug_struct("Service")
+            .field("path", &path)
+            .field("method", &method)
+            .field("headers", &headers)
+            .field("query_params", &query_params)
+            .field("response_binding", &response_binding)
+            .finish()
+    }
+}
+
+/// Whether a value of this name opens a door: what any key is called, and what addresses that are signed have.
+pub(crate) fn is_key(name: &str) -> bool {
+    const NAMES: [&str; 6] = ["key", "token", "sig", "signature", "code", "auth"];
+    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known)) || pi_redact::is_secret_key(name)
 }
 
 /// Whether the path of an operation is a whole address, and not joined to that of the provider.

@@ -4,13 +4,13 @@ use std::{borrow::Cow, collections::BTreeSet, fmt};
 
 use url::Url;
 
-use super::{Mode, Target, base::in_form_of, rules::Rules};
+use super::{Mode, Target, base::in_form_of, change::Changes, rules::Rules};
 use crate::{
     dialect::{Chat, Dialect},
     error::CallError,
     manifest::{
-        Capability, Operation,
-        endpoint::{is_protected, is_whole},
+        Capability, KeySource, Operation,
+        endpoint::{SecretHeader, is_key, is_protected, is_whole},
     },
     secret::{HIDDEN, Secret, hide},
 };
@@ -21,6 +21,19 @@ pub struct Address {
     pub url: Url,
     /// Values of variables that hold secrets, as they were and as they stand in the address.
     pub hidden: Vec<Secret>,
+    /// What the base has before its host and as values of its query, as it stands there and as it means: people put keys
+    /// there under any name.
+    pub written: Vec<Secret>,
+    /// So many pairs at the beginning of the query are the operation's own; the values of the others are `written`.
+    own_pairs: usize,
+}
+
+/// Headers without the credential.
+pub(super) struct Headers {
+    /// Names in lower case.
+    pub(super) shown: Vec<(String, String)>,
+    /// Those whose values may be secret.
+    pub(super) hidden: Vec<SecretHeader>,
 }
 
 /// Method and address of a chat.
@@ -46,30 +59,49 @@ pub(super) fn chat(
 pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, CallError> {
     let own = || Cow::Borrowed(target.manifest.endpoint.base_url.as_str());
     let base = target.base_url.map_or_else(own, |given| in_form_of(target.manifest, given));
-    let whole = if is_whole(path) {
-        path.to_owned()
-    } else {
-        let (base, query) = base.split_once('?').map_or((base.as_ref(), None), |(base, query)| (base, Some(query)));
-        let slash = if path.is_empty() || path.starts_with(['/', '?']) { "" } else { "/" };
-        let mut whole = format!("{}{slash}{path}", base.trim_end_matches('/'));
-        if let Some(query) = query {
-            whole.push(if path.contains('?') { '&' } else { '?' });
-            whole.push_str(query);
+    let (path, model) = (path.replace("{model}", &escaped(model)), escaped(model));
+    let mut hidden = Vec::new();
+    let mut whole = String::new();
+    let mut query = None;
+    if !is_whole(&path) {
+        interpolate(target, &base.replace("{model}", &model), &mut whole, &mut hidden)?;
+        // A variable may hold a whole address, with a query of its own.
+        query = whole.find('?').map(|at| whole.split_off(at));
+        whole.truncate(whole.trim_end_matches('/').len());
+        if !path.is_empty() && !path.starts_with(['/', '?']) {
+            whole.push('/');
         }
-        whole
-    };
-    let (whole, hidden) = interpolate(target, &whole.replace("{model}", &escaped(model)))?;
+    }
+    interpolate(target, &path, &mut whole, &mut hidden)?;
+    let own_pairs = whole.split_once('?').map_or(0, |(_, query)| query.split('&').count());
+    if let Some(query) = query.as_deref().and_then(|query| query.strip_prefix('?')) {
+        whole.push(if own_pairs > 0 { '&' } else { '?' });
+        whole.push_str(query);
+    }
     // The text itself is not told: a password may be in it.
     let refuse = |reason: String| CallError::Option { option: "base_url".to_owned(), reason };
     let url = Url::parse(&whole).map_err(|fault| refuse(format!("it is not an address: {fault}")))?;
     if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
         return Err(refuse("it is not the address of a server".to_owned()));
     }
-    if is_whole(path) && !is_protected(&url) {
+    if is_whole(&path) && !is_protected(&url) {
         let reason = "a server elsewhere must be reached over https".to_owned();
         return Err(CallError::Option { option: "path".to_owned(), reason });
     }
-    Ok(Address { url, hidden })
+    let written = written(&url, own_pairs);
+    Ok(Address { url, hidden, written, own_pairs })
+}
+
+/// Who is named before the host, and the values of the query behind the operation's own.
+fn written(url: &Url, own_pairs: usize) -> Vec<Secret> {
+    let user = [url.username(), url.password().unwrap_or_default()].map(str::to_owned);
+    let raw = url.query().into_iter().flat_map(|query| query.split('&')).skip(own_pairs);
+    let raw = raw.map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value).to_owned());
+    let meant = url.query_pairs().skip(own_pairs).map(|(_, value)| value.into_owned());
+    let mut all: Vec<String> = user.into_iter().chain(raw).chain(meant).filter(|value| !value.is_empty()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter().map(Secret::new).collect()
 }
 
 impl Address {
@@ -85,24 +117,18 @@ impl Address {
         }
         let text = String::from(url);
         let is_found = |pair: &[Secret]| pair.iter().any(|secret| text.contains(secret.expose()));
-        if self.hidden.chunks(2).all(is_found) { without_keys(&hide(&text, &self.hidden)) } else { HIDDEN.to_owned() }
+        if !self.hidden.chunks(2).all(is_found) {
+            return HIDDEN.to_owned();
+        }
+        let Some((start, query)) = text.split_once('?') else { return hide(&text, &self.hidden) };
+        let shown = |(index, pair): (usize, &str)| match pair.split_once('=') {
+            Some((name, _)) if index >= self.own_pairs || is_key(name) => format!("{name}={HIDDEN}"),
+            None if index >= self.own_pairs && !pair.is_empty() => HIDDEN.to_owned(),
+            Some(_) | None => pair.to_owned(),
+        };
+        let query: Vec<String> = query.split('&').enumerate().map(shown).collect();
+        hide(&format!("{start}?{}", query.join("&")), &self.hidden)
     }
-}
-
-/// An address without the values that its query names as secret.
-fn without_keys(address: &str) -> String {
-    let Some((start, query)) = address.split_once('?') else { return address.to_owned() };
-    let shown = |pair: &str| match pair.split_once('=') {
-        Some((name, _)) if is_key(name) => format!("{name}={HIDDEN}"),
-        Some(_) | None => pair.to_owned(),
-    };
-    format!("{start}?{}", query.split('&').map(shown).collect::<Vec<_>>().join("&"))
-}
-
-/// Whether a value of this name opens a door: what any key is called, and what addresses that are signed have.
-fn is_key(name: &str) -> bool {
-    const NAMES: [&str; 6] = ["key", "token", "sig", "signature", "code", "auth"];
-    NAMES.iter().any(|known| name.eq_ignore_ascii_case(known)) || pi_redact::is_secret_key(name)
 }
 
 impl fmt::Debug for Address {
@@ -126,11 +152,9 @@ fn operation<'m>(target: &Target<'m>, dialect: Dialect, mode: Mode) -> Option<&'
     streaming.or_else(|| speaks("chat")).or_else(others)
 }
 
-/// Replaces `${NAME}` by the environment's value. At the beginning it is an address, or the beginning of one; elsewhere it
+/// Appends a text with the environment's values for `${NAME}`. At the beginning it is an address, or the beginning of one; elsewhere it
 /// stays within the host, the part of the path or the value where it stands.
-fn interpolate(target: &Target<'_>, text: &str) -> Result<(String, Vec<Secret>), CallError> {
-    let mut whole = String::with_capacity(text.len());
-    let mut hidden = Vec::new();
+fn interpolate(target: &Target<'_>, text: &str, whole: &mut String, hidden: &mut Vec<Secret>) -> Result<(), CallError> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let Some((variable, after)) = after.split_once('}') else { break };
@@ -140,7 +164,7 @@ fn interpolate(target: &Target<'_>, text: &str) -> Result<(String, Vec<Secret>),
             variable: variable.to_owned(),
         })?;
         whole.push_str(before);
-        let put = match Place::after(&whole) {
+        let put = match Place::after(whole) {
             Place::Beginning => value.clone(),
             Place::Server => encoded(&value, b"-._~:[]"),
             // Even an escaped dot leads upwards.
@@ -158,7 +182,7 @@ fn interpolate(target: &Target<'_>, text: &str) -> Result<(String, Vec<Secret>),
         rest = after;
     }
     whole.push_str(rest);
-    Ok((whole, hidden))
+    Ok(())
 }
 
 /// Where in an address a value is put.
@@ -197,31 +221,47 @@ fn encoded(value: &str, kept: &[u8]) -> String {
     text
 }
 
-/// Headers without the credential; of two with the same name the manifest's own wins.
+/// Headers without the credential; of two with the same name the manifest's own wins. One that needs a value of the
+/// environment and does not get it is left out.
 pub(super) fn headers(
     target: &Target<'_>,
     rules: &Rules,
     mode: Mode,
     used: &BTreeSet<Capability>,
-) -> Vec<(String, String)> {
+    changes: &mut Changes,
+) -> Headers {
     let accept = match mode {
         Mode::Stream => "text/event-stream",
         Mode::Whole => "application/json",
     };
-    let mut headers =
+    let mut shown =
         vec![("content-type".to_owned(), "application/json".to_owned()), ("accept".to_owned(), accept.to_owned())];
     for (name, value) in &rules.headers {
-        set(&mut headers, name, value);
+        set(&mut shown, name, value);
     }
     for header in &target.manifest.endpoint.auth.extra_headers {
-        set(&mut headers, &header.name, &header.value);
+        set(&mut shown, &header.name, &header.value);
     }
+    let mut hidden: Vec<SecretHeader> = Vec::new();
     for header in &target.manifest.contract.request_mapping.required_headers {
-        if header.condition.as_deref().is_none_or(|condition| is_used(condition, used)) {
-            set(&mut headers, &header.name, &header.value);
+        if header.condition.as_deref().is_some_and(|condition| !is_used(condition, used)) {
+            continue;
+        }
+        let name = header.name.to_lowercase();
+        if header.is_harmless() {
+            set(&mut shown, &name, &header.value);
+            continue;
+        }
+        match KeySource::of_manifest(Secret::new(header.value.as_str())).look_up(target.lookup) {
+            Ok(value) => {
+                shown.retain(|(known, _)| *known != name);
+                hidden.retain(|known| known.name != name);
+                hidden.push(SecretHeader { name, value });
+            }
+            Err(missing) => changes.dropped(format!("header {name}"), missing.to_string()),
         }
     }
-    headers
+    Headers { shown, hidden }
 }
 
 pub(super) fn set(headers: &mut Vec<(String, String)>, name: &str, value: &str) {

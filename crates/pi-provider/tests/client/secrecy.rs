@@ -123,6 +123,42 @@ async fn secret_in_an_address_is_sent_and_not_repeated() {
     }
 }
 
+/// People put keys into the query of an address under any name, and into headers of their own.
+#[tokio::test(start_paused = true)]
+async fn what_the_base_address_and_headers_carry_is_sent_and_not_repeated() {
+    let quoting =
+        "no POST /chat/completions?tenant=walnut%20harbour&short=hut7 (walnut harbour) for lantern-of-blue: hut7";
+    let body = json!({"error": {"message": quoting, "code": "walnut harbour", "request_id": "lantern-of-blue"}});
+    let mangled =
+        "no POST /chat/completions?tenant=[REDACTED]&short=[REDACTED] ([REDACTED]) for [REDACTED]: [REDACTED]";
+    for (reply, beginning) in [
+        (Reply::json(404, &body), "404 not_found: "),
+        (Reply::json(200, &body), ""),
+        (Reply::events([format!("data: {body}\n\n")]), ""),
+    ] {
+        let changes = json!({"provider_contract": {"request_mapping": {"required_headers": [
+            {"name": "x-tenant", "value": "${TENANT}"},
+        ]}}});
+        let mut fixture = Fixture::with(Script::new().otherwise(reply), changes).await;
+        fixture.manifest.endpoint.base_url.push_str("?tenant=walnut%20harbour&short=hut7");
+        let lookup = |name: &str| (name == "TENANT").then(|| "lantern-of-blue".to_owned());
+        let target = Target { lookup: &lookup, ..fixture.target() };
+        let error = match fixture.client.stream(&target, fixture.call(), None, &fixture.cancel).await {
+            Ok(mut answer) => text(&mut answer).await.unwrap_err(),
+            Err(error) => error,
+        };
+        let CallError::Refused { failure, .. } = &error else { panic!("{error}") };
+        let told = failure.to_string();
+        assert!(told.contains(beginning) && failure.message == mangled, "{told}");
+        for secret in ["walnut", "lantern", "hut7"] {
+            assert!(!shown(&error).contains(secret), "{}", shown(&error));
+        }
+        let request = &fixture.server.requests()[0];
+        assert!(request.target.ends_with("/chat/completions?tenant=walnut%20harbour&short=hut7"), "{}", request.target);
+        assert!(format!("{request:?}").contains("lantern-of-blue"), "the server got it: {request:?}");
+    }
+}
+
 /// Some services put a name that only their customer knows before their own.
 #[tokio::test]
 async fn secret_in_the_name_of_a_host_is_not_repeated_when_it_is_not_reached() {

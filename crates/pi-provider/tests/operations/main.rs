@@ -21,7 +21,7 @@ const KEY: &str = "sk-planted-0123456789abcdef";
 
 /// Reads an answer of this provider.
 fn reading<T>(manifest: &Manifest, read: impl FnOnce(&Reading<'_>) -> T) -> T {
-    read(&Reading { manifest, secret: Some(&Secret::new(KEY)), received: SystemTime::UNIX_EPOCH })
+    read(&Reading { manifest, secret: Some(&Secret::new(KEY)), others: &[], received: SystemTime::UNIX_EPOCH })
 }
 
 /// A request must go there with this body.

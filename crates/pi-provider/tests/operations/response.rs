@@ -17,7 +17,7 @@ use crate::provider::{built_in, target};
 const KEY: &str = "sk-planted-0123456789abcdef";
 
 fn read(manifest: &Manifest, dialect: Dialect, body: &str) -> Result<Vec<StreamEvent>, CallError> {
-    let reading = Reading { manifest, secret: Some(&Secret::new(KEY)), received: SystemTime::UNIX_EPOCH };
+    let reading = Reading { manifest, secret: Some(&Secret::new(KEY)), others: &[], received: SystemTime::UNIX_EPOCH };
     Answers::of(manifest, dialect).expect("its paths can be compiled").read(&reading, body.as_bytes())
 }
 
@@ -399,7 +399,7 @@ fn error_with_a_good_status_is_an_error_in_every_form() {
     assert_eq!(said("{\"choices\": ["), format!("{start}no JSON: EOF while parsing a list at line 1 column 13"));
     let invalid = Answers::of(&built_in("openai"), Dialect::OpenaiChat).unwrap();
     let manifest = built_in("openai");
-    let reading = Reading { manifest: &manifest, secret: None, received: SystemTime::UNIX_EPOCH };
+    let reading = Reading { manifest: &manifest, secret: None, others: &[], received: SystemTime::UNIX_EPOCH };
     let fault = invalid.read(&reading, b"{\"choices\": \"\xFF\"}").unwrap_err();
     assert_eq!(fault.to_string(), "the answer of openai cannot be read: no UTF-8");
 }
@@ -528,7 +528,7 @@ proptest! {
         let body = document.to_string();
         let half = &body.as_bytes()[..cut.index(body.len())];
         let manifest = OPENAI.get_or_init(|| built_in("openai"));
-        let reading = Reading { manifest, secret: None, received: SystemTime::UNIX_EPOCH };
+        let reading = Reading { manifest, secret: None, others: &[], received: SystemTime::UNIX_EPOCH };
         for body in [body.as_bytes(), half] {
             for answers in READERS.get_or_init(|| Dialect::ALL.map(|dialect| Answers::of(manifest, dialect).unwrap())) {
                 let _ = answers.read(&reading, body);

@@ -183,7 +183,7 @@ async fn speech_becomes_text_and_text_becomes_speech() {
     };
     let request = speech::transcription(&provider.target(), &transcribe).unwrap();
     let whole = provider.client.send(&provider.manifest, request, Some(&key()), &cancel).await.unwrap();
-    let reading = Reading { manifest: &provider.manifest, secret: None, received: SystemTime::UNIX_EPOCH };
+    let reading = Reading { manifest: &provider.manifest, secret: None, others: &[], received: SystemTime::UNIX_EPOCH };
     let transcript = speech::read_transcript(&reading, media_type(&whole), &whole.body).unwrap();
     assert_eq!(transcript.text, "mock transcription from ai-protocol-mock");
 
@@ -209,7 +209,7 @@ async fn documents_are_ranked() {
     let request = rerank::request(&provider.target(), &rerank).unwrap();
     let cancel = CancellationToken::new();
     let whole = provider.client.send(&provider.manifest, request, Some(&key()), &cancel).await.unwrap();
-    let reading = Reading { manifest: &provider.manifest, secret: None, received: SystemTime::UNIX_EPOCH };
+    let reading = Reading { manifest: &provider.manifest, secret: None, others: &[], received: SystemTime::UNIX_EPOCH };
     let ranking = rerank::read(&reading, &whole.body, 3).unwrap();
     let places: Vec<(usize, f64)> = ranking.results.iter().map(|ranked| (ranked.index, ranked.score)).collect();
     assert_eq!((places, ranking.search_units), (vec![(0, 1.0), (1, 0.9)], Some(1)));

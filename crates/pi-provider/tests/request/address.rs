@@ -185,12 +185,10 @@ fn headers_are_those_of_manifest_contract_and_dialect() {
     );
     let options = Options { thinking: ThinkingLevel::Low, ..Options::plain() };
     let names = |prompt: &pi_envelope::Prompt, options: &Options| -> Vec<String> {
-        ask(&manifest, prompt, options)
-            .unwrap()
-            .headers
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}"))
-            .collect()
+        let request = ask(&manifest, prompt, options).unwrap();
+        let shown = request.headers.iter().map(|(name, value)| format!("{name}: {value}"));
+        let hidden = request.secret_headers.iter().map(|header| format!("{}: {}", header.name, header.value.expose()));
+        shown.chain(hidden).collect()
     };
     let always = [
         "content-type: application/json",
@@ -200,6 +198,89 @@ fn headers_are_those_of_manifest_contract_and_dialect() {
     ];
     assert_eq!(names(&question(), &Options::plain()), always);
     assert_eq!(names(&picture, &options), [&always[..], &["x-think: 1", "x-see: 1"]].concat());
+}
+
+/// Its names are free, so only those that are known to hold no key are shown.
+#[test]
+fn headers_of_a_contract_have_the_values_of_the_environment_and_are_not_shown() {
+    let manifest = provider(
+        "openai",
+        json!({"provider_contract": {"request_mapping": {"required_headers": [
+            {"name": "X-Org", "value": "${ACME_ORG}"},
+            {"name": "x-who", "value": "id ${ACME_ORG}!"},
+            {"name": "x-plain", "value": "planted-1"},
+            {"name": "Accept-Language", "value": "de"},
+            {"name": "accept", "value": "${ACCEPTED}"},
+            {"name": "x-lost", "value": "${MISSING}"},
+        ]}}}),
+    );
+    let build = |lookup: pi_provider::credential::Lookup<'_>| {
+        let target = Target { manifest: &manifest, model: "m", entry: None, base_url: None, lookup };
+        build(&target, Call { prompt: &question(), options: &Options::plain() }, Mode::Whole).unwrap()
+    };
+    let lookup = |name: &str| match name {
+        "ACME_ORG" => Some("planted-2".to_owned()),
+        "ACCEPTED" => Some("planted-3".to_owned()),
+        _ => None,
+    };
+    let request = build(&lookup);
+    let hidden = request.secret_headers.iter().map(|header| (header.name.as_str(), header.value.expose()));
+    let expected =
+        [("x-org", "planted-2"), ("x-who", "id planted-2!"), ("x-plain", "planted-1"), ("accept", "planted-3")];
+    assert_eq!(hidden.collect::<Vec<_>>(), expected);
+    let head = "POST https://api.example/v1/chat/completions\ncontent-type: application/json\naccept-language: de\n\
+                x-org: ***\nx-who: ***\nx-plain: ***\naccept: ***\n\n";
+    assert!(request.show().starts_with(head), "{}", request.show());
+    assert_eq!(changes(&request.changes), ["dropped header x-lost: MISSING is not set"]);
+    let shown = format!("{request:?} {manifest:?} {}", serde_json::to_string(&manifest.shown()).unwrap());
+    assert!(!shown.contains("planted"), "{shown}");
+    assert!(shown.contains(r#"{"name":"X-Org","value":"${ACME_ORG}""#), "where it comes from is shown: {shown}");
+    // Nobody's environment is given to a manifest that nobody trusts.
+    let bare = build(&|_| None);
+    assert_eq!(bare.secret_headers.iter().map(|header| header.name.as_str()).collect::<Vec<_>>(), ["x-plain"]);
+}
+
+#[test]
+fn nothing_that_a_base_address_has_in_its_query_is_shown() {
+    let request = |base: &str, path: &str, lookup: pi_provider::credential::Lookup<'_>| {
+        let manifest = manifest(base, chat(path, "openai"));
+        let target = Target { manifest: &manifest, model: "m", entry: None, base_url: None, lookup };
+        let request = build(&target, Call { prompt: &question(), options: &Options::plain() }, Mode::Whole).unwrap();
+        let written: Vec<&str> = request.address.written.iter().map(Secret::expose).collect();
+        let shown = format!("{manifest:?} {request:?} {}", serde_json::to_string(&manifest.shown()).unwrap());
+        assert!(!shown.contains("planted"), "{shown}");
+        (request.address.url.to_string(), request.address.shown(), written.join(" "))
+    };
+    let check = |base: &str, path: &str, expected: [&str; 3]| {
+        let lookup = |name: &str| (name == "ADDRESS").then(|| "https://b.example/v1/?id=planted".to_owned());
+        let (sent, shown, written) = request(base, path, &lookup);
+        assert_eq!([sent, shown, written], expected, "{base} {path}");
+    };
+    check(
+        "https://a.example/v1?tenant=planted&x",
+        "/chat?alt=sse&key=1",
+        [
+            "https://a.example/v1/chat?alt=sse&key=1&tenant=planted&x",
+            "https://a.example/v1/chat?alt=sse&key=***&tenant=***&***",
+            "planted x",
+        ],
+    );
+    check(
+        "https://a.example/v1/?a=plan%20ted&b=",
+        "/chat",
+        ["https://a.example/v1/chat?a=plan%20ted&b=", "https://a.example/v1/chat?a=***&b=***", "plan ted plan%20ted"],
+    );
+    check(
+        "https://me:planted@a.example/v1",
+        "/chat",
+        ["https://me:planted@a.example/v1/chat", "https://***:***@a.example/v1/chat", "me planted"],
+    );
+    // A variable that holds a whole address may bring a query too.
+    check(
+        "${ADDRESS}",
+        "/chat",
+        ["https://b.example/v1/chat?id=planted", "https://b.example/v1/chat?id=***", "planted"],
+    );
 }
 
 #[test]
@@ -213,7 +294,7 @@ fn a_request_is_shown_with_its_changes_and_without_passwords() {
     let request = build(&target, Call { prompt: &question(), options: &options }, Mode::Whole).unwrap();
     assert_eq!(
         request.show(),
-        r#"POST https://***:***@a.example/v1/chat/completions?key=***&api_key=***&Sig=***&version=2
+        r#"POST https://***:***@a.example/v1/chat/completions?key=***&api_key=***&Sig=***&version=***
 content-type: application/json
 accept: application/json
 

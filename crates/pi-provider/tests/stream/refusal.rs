@@ -28,7 +28,7 @@ fn streamed(dialect: Dialect, frames: &[Value], expected: &str) {
 #[track_caller]
 fn whole_of(dialect: Dialect, additions: Value, body: &Value, expected: &str) {
     let manifest = manifest("http://127.0.0.1:1", additions);
-    let reading = Reading { manifest: &manifest, secret: None, received: SystemTime::UNIX_EPOCH };
+    let reading = Reading { manifest: &manifest, secret: None, others: &[], received: SystemTime::UNIX_EPOCH };
     let answers = Answers::compile(&manifest, dialect).unwrap();
     let events = answers.read(&reading, body.to_string().as_bytes()).unwrap();
     assert_eq!(transcribe(&events), expected);

@@ -43,9 +43,12 @@ pub(super) fn show(
     let built = build(&chosen.target(), call, mode).and_then(guarded);
     let (request, findings) = built.map_err(|error| chosen.failure(error))?;
     let resolved = asking::resolve(&arguments.reach, chosen, providers)?;
-    let (credential, places) = (Shown::of(&resolved), places(&resolved, chosen)?);
+    let credential = Shown::of(&resolved);
+    let attached = places(&resolved, chosen)?;
     if console.reader() == Reader::Machine {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let own = request.secret_headers.iter().map(|header| Place::Header(header.name.clone()));
+        let places: Vec<Place> = own.chain(attached).collect();
         let line = json!({
             "model": chosen.name(), "why": chosen.why.to_string(), "method": request.method,
             "url": request.address.shown(), "headers": headers(&request.headers), "body": body,
@@ -70,7 +73,7 @@ pub(super) fn show(
     for note in credential.notes.iter().filter(|note| Some(*note) != clear.as_ref()) {
         console.note(note);
     }
-    for place in &places {
+    for place in &attached {
         console.remark(&format!("sent with it and not shown: {place}"));
     }
     Ok(Exit::Success)

@@ -1,6 +1,9 @@
 //! `pi provider list`: every provider, where it was described, and whether a credential is found.
 
-use pi_provider::{catalog::Entry, manifest::Status};
+use pi_provider::{
+    catalog::Entry,
+    manifest::{Status, endpoint::shown_address},
+};
 use serde::Serialize;
 
 use crate::{
@@ -41,7 +44,7 @@ struct Line<'a> {
     protocol_version: &'a str,
     models: usize,
     credential: &'a Shown,
-    base_url: &'a str,
+    base_url: String,
     local: bool,
     demo: bool,
 }
@@ -110,7 +113,7 @@ impl Listed<'_> {
             protocol_version: &manifest.protocol_version,
             models: manifest.models.len(),
             credential: &self.credential,
-            base_url: &manifest.endpoint.base_url,
+            base_url: shown_address(&manifest.endpoint.base_url),
             local: is_local(manifest),
             demo: manifest.id.as_str() == DEMO,
         }
@@ -140,7 +143,10 @@ fn cells(entry: &Entry, source: Cell, credential: &Shown) -> Vec<Cell> {
         count => Cell::plain(count.to_string()),
     };
     let tone = if credential.available { Tone::Good } else { Tone::Quiet };
-    let address = if manifest.id.as_str() == DEMO { "inside pi: no real model" } else { &manifest.endpoint.base_url };
+    let address = match manifest.id.as_str() {
+        DEMO => "inside pi: no real model".to_owned(),
+        _ => shown_address(&manifest.endpoint.base_url),
+    };
     vec![
         Cell::toned(Tone::Strong, manifest.id.as_str()),
         Cell::plain(manifest.name.clone().unwrap_or_default()),

@@ -59,7 +59,7 @@ fn source(entry: &Entry) -> Result<String, Failure> {
 
 /// The manifest with what is known about it beside.
 fn described<'a>(entry: &Entry, credential: &Shown, findings: impl Iterator<Item = &'a Finding>) -> Value {
-    let manifest: &Manifest = &entry.manifest;
+    let manifest: &Manifest = &entry.manifest.shown();
     let Ok(Value::Object(mut members)) = serde_json::to_value(manifest) else {
         unreachable!("a manifest is an object")
     };

@@ -9,6 +9,8 @@ use std::{ops::Range, sync::LazyLock};
 
 use pi_redact::{Evidence, Options, Personal, Redactor, is_secret_key};
 
+use crate::manifest::endpoint::is_variable;
+
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| {
     Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
 });
@@ -94,6 +96,9 @@ impl Reader {
         match self.open.last() {
             Some(Collection::Secret) => stars(part),
             Some(Collection::Plain) | None => match part.split_once(':') {
+                Some((key, value)) if ADDRESSES.contains(&name(key)) => {
+                    format!("{}:{}", hide(key), hide_query(&hide(value)))
+                }
                 Some((key, value)) if !is_secret(name(key)) => {
                     format!("{}:{}", hide(key), hide(value))
                 }
@@ -115,6 +120,22 @@ impl Reader {
             Some(Collection::Plain) | None => Collection::Plain,
         }
     }
+}
+
+/// Members that hold the address of a provider, in whose query people put keys under any name.
+const ADDRESSES: [&str; 3] = ["base_url", "base_url_template", "baseUrl"];
+
+/// Stars for the values in the query of an address; names of variables stay.
+fn hide_query(value: &str) -> String {
+    let Some(begin) = value.find('?').map(|at| at + 1) else { return value.to_owned() };
+    let end = value[begin..].find(|letter: char| letter.is_whitespace() || "\"'".contains(letter));
+    let end = end.map_or(value.len(), |length| begin + length);
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some((name, value)) if !is_variable(value) => format!("{name}={}", stars(value)),
+        Some(_) | None => pair.to_owned(),
+    };
+    let query: Vec<String> = value[begin..end].split('&').map(pair).collect();
+    format!("{}{}{}", &value[..begin], query.join("&"), &value[end..])
 }
 
 /// Whether what stands under this name is a secret. The format has names of its own that sound like it, and so have errors.
@@ -218,6 +239,10 @@ mod tests {
             ("password: open,[sesame", "password: ************"),
             ("api_key: { one: opensesame, two: [x] }\nid: acme", "api_key: { **** **********, **** [*] }\nid: acme"),
             ("url: https://acme.example/?password=opensesame", "url: https://acme.example/?password=**********"),
+            (
+                "  base_url: \"https://acme.example/v1?tenant=open&x=${X}\" # ?a=b",
+                "  base_url: \"https://acme.example/v1?tenant=****&x=${X}\" # ?a=b",
+            ),
             ("api_key:\n  opensesame\nid: acme\n", "api_key:\n  **********\nid: acme\n"),
             ("api_key: |\n  open\n  sesame\nid: acme\n", "api_key: |\n  ****\n  ******\nid: acme\n"),
             ("\"api_key\":\n  \"opensesame\",\n\"id\": 1", "\"api_key\":\n  *************\n\"id\": 1"),

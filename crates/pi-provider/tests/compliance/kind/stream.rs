@@ -93,7 +93,7 @@ pub(super) fn parse(folder: &Folder, case: &Case) -> Result<Answer, Trouble> {
     let body: Value = member(case, "response_body")?;
     let answers = Answers::compile(&manifest, Dialect::of(&manifest, None));
     let answers = answers.map_err(|error| Trouble::Refused(error.to_string()))?;
-    let reading = Reading { manifest: &manifest, secret: None, received: SystemTime::UNIX_EPOCH };
+    let reading = Reading { manifest: &manifest, secret: None, others: &[], received: SystemTime::UNIX_EPOCH };
     let events = answers.read(&reading, body.to_string().as_bytes());
     let events = events.map_err(|error| Trouble::Refused(error.to_string()))?;
     let mut answer = summary(&events, Outcome::Complete);
