@@ -7,7 +7,11 @@ use futures_util::Stream;
 use reqwest::header::HeaderMap;
 
 use super::{exchange::ReplyBody, prepared::Prepared, seam::EventStream};
-use crate::{secret::Carried, stream::Decoder, transport::Inflow};
+use crate::{
+    secret::Carried,
+    stream::{Decoder, framing::Form},
+    transport::Inflow,
+};
 
 /// What is still to be read.
 pub(super) enum Source {
@@ -35,7 +39,7 @@ impl Source {
     pub(super) fn of_reply(body: ReplyBody, prepared: &Prepared, carried: &Carried, headers: &HeaderMap) -> Self {
         match body {
             ReplyBody::Whole(body) => Self::Whole(body),
-            ReplyBody::Stream { first, rest } if is_unstreamed(prepared, headers) => {
+            ReplyBody::Stream { first, rest } if is_unstreamed(prepared, headers, &first) => {
                 Self::Unstreamed { body: first.into(), rest }
             }
             ReplyBody::Stream { first, rest } => {
@@ -45,9 +49,33 @@ impl Source {
     }
 }
 
-/// Some servers answer a request for a stream with one object. Where the manifest's own streams are JSON, that is fine.
-fn is_unstreamed(prepared: &Prepared, headers: &HeaderMap) -> bool {
+/// Some servers answer a request for a stream with one object, whatever they call it, and some call a stream an object. Where
+/// the manifest's own streams are JSON, that is fine.
+fn is_unstreamed(prepared: &Prepared, headers: &HeaderMap, first: &[u8]) -> bool {
+    let decoder = prepared.manifest.streaming.as_ref().map(|streaming| &streaming.decoder);
+    if decoder.and_then(|decoder| decoder.format.as_deref()).is_some_and(|format| format.contains("json")) {
+        return false;
+    }
     let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let format = prepared.manifest.streaming.as_ref().and_then(|streaming| streaming.decoder.format.as_deref());
-    kind.starts_with("application/json") && !format.is_some_and(|format| format.contains("json"))
+    let is_called_json = kind.starts_with("application/json");
+    match decoder.map_or(Form::Sse, Form::of) {
+        Form::Sse => begins_with_object(first) || (is_called_json && !begins_with_field(first)),
+        Form::Delimited { .. } | Form::JsonArray => is_called_json,
+    }
+}
+
+/// No line of server-sent events begins so.
+fn begins_with_object(first: &[u8]) -> bool {
+    without_mark(first).trim_ascii_start().starts_with(b"{")
+}
+
+/// Whether these may be server-sent events; the first piece may be a single letter.
+fn begins_with_field(first: &[u8]) -> bool {
+    const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b":"];
+    let first = without_mark(first).trim_ascii_start();
+    FIELDS.iter().any(|field| first.starts_with(field) || (!first.is_empty() && field.starts_with(first)))
+}
+
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }

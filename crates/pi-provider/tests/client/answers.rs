@@ -108,6 +108,27 @@ async fn whole_answer_to_a_request_for_a_stream_is_read_all_the_same() {
     assert_eq!(fixture.error().await.code(), ErrorCode::QuotaExhausted);
 }
 
+/// Gateways write what they like into `content-type`.
+#[tokio::test]
+async fn what_an_answer_is_shows_in_its_first_bytes() {
+    let body = json!({"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]}).to_string();
+    for kind in ["text/event-stream", "text/plain", "application/octet-stream"] {
+        let reply = Reply::whole(200, kind, format!("\n {body}").as_bytes());
+        assert_eq!(Fixture::new(Script::new().then(reply)).await.text().await.unwrap(), "whole", "{kind}");
+    }
+    let stream = format!(": waiting\n\n{}{}data: [DONE]\n\n", delta("streamed"), stop());
+    for cut in [1, 3, stream.len()] {
+        let pieces = stream.as_bytes().chunks(cut).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        let reply = Reply::stream("application/json", pieces);
+        assert_eq!(Fixture::new(Script::new().then(reply)).await.text().await.unwrap(), "streamed", "{cut}");
+    }
+    let lines = format!("{body}\n{body}\n");
+    let fixture =
+        Fixture::new(Script::new().otherwise(Reply::whole(200, "application/x-ndjson", lines.as_bytes()))).await;
+    assert!(matches!(fixture.error().await, CallError::Malformed { .. }));
+    assert_eq!(fixture.server.requests().len(), 1, "it would come again");
+}
+
 #[tokio::test]
 async fn unreadable_answers_are_malformed() {
     let broken = Fixture::new(Script::new().otherwise(Reply::json(200, &json!({"odd": 1})))).await;
