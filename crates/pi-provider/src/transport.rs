@@ -5,6 +5,7 @@
 //! Start with [`Network`] (what the environment says) and [`Routes`]; a [`Transport`] is one way to servers.
 
 mod inflow;
+mod named;
 mod obstacle;
 mod proxy;
 mod roots;
@@ -60,6 +61,11 @@ pub enum TransportError {
         #[source]
         source: reqwest::Error,
     },
+    #[error("TLS cannot be set up with the certificates that are named")]
+    Named {
+        #[source]
+        source: rustls::Error,
+    },
 }
 
 impl TransportError {
@@ -72,6 +78,10 @@ impl TransportError {
             Self::Roots { variable, .. } => format!("correct {variable}, make the file readable, or unset it"),
             Self::NoCertificate { variable, .. } => {
                 format!("name a file of PEM certificates (-----BEGIN CERTIFICATE-----) in {variable}, or unset it")
+            }
+            Self::Named { .. } => {
+                "name certificates of authorities in NODE_EXTRA_CA_CERTS, SSL_CERT_FILE or SSL_CERT_DIR, or unset them"
+                    .to_owned()
             }
             Self::Tls { .. } => {
                 "install the system's certificates (ca-certificates), or name a file in SSL_CERT_FILE".to_owned()
@@ -130,7 +140,7 @@ impl Transport {
     /// Reads the certificates and prepares TLS; the first call in a process costs some milliseconds.
     pub fn new(network: &Network, connect_timeout: Duration) -> Result<Self, TransportError> {
         let builder = network.proxies.apply(builder(connect_timeout))?;
-        let builder = network.roots.load()?.apply(builder);
+        let builder = network.roots.load()?.apply(builder)?;
         Self::made(builder, connect_timeout, network.proxies.clone())
     }
 

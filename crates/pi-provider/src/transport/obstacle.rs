@@ -5,7 +5,7 @@
 
 use std::{error::Error, io};
 
-use rustls::CertificateError;
+use rustls::{CertificateError, OtherError};
 use url::Url;
 
 use crate::secret::{Secret, hide_in_address};
@@ -48,8 +48,8 @@ impl Obstacle {
             Self::NoRoute { .. } => "check the network, and whether a VPN or a proxy is needed",
             Self::HungUp => "ask again; if it stays so, look into the log of the server",
             Self::Certificate { reason, .. } if reason == OF_AN_AUTHORITY => {
-                "it says CA:TRUE, as `openssl req -x509` writes: make an authority, sign with it a certificate for the \
-                 server (CA:FALSE), and name the authority in NODE_EXTRA_CA_CERTS=FILE"
+                "if it is your own, as `openssl req -x509` writes it, name that certificate in \
+                 NODE_EXTRA_CA_CERTS=FILE; else do not go on"
             }
             Self::Certificate { .. } => {
                 "if it is your own or your company's, name its authority in NODE_EXTRA_CA_CERTS=FILE; else do not go on"
@@ -153,8 +153,14 @@ fn beneath<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'sta
     }
 }
 
-/// Why a certificate that signs others is refused, though it is named as believed.
+/// Why a certificate that signs others is refused where nobody has named it.
 const OF_AN_AUTHORITY: &str = "it is an authority's own, where a server needs one that an authority has signed";
+
+/// Whether the certificate of an authority was shown as that of a server. The library has a name for it, but keeps the type
+/// to itself.
+pub(super) fn is_of_an_authority(fault: &OtherError) -> bool {
+    fault.to_string().contains("CaUsedAsEndEntity")
+}
 
 fn certificate(fault: &CertificateError) -> &'static str {
     match fault {
@@ -168,8 +174,7 @@ fn certificate(fault: &CertificateError) -> &'static str {
         CertificateError::BadEncoding => "it cannot be read",
         CertificateError::BadSignature => "its signature is wrong",
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => "it is not for servers",
-        // The library has a name for it, but keeps the type to itself.
-        CertificateError::Other(fault) if fault.to_string().contains("CaUsedAsEndEntity") => OF_AN_AUTHORITY,
+        CertificateError::Other(fault) if is_of_an_authority(fault) => OF_AN_AUTHORITY,
         _ => "it is not made as the certificate of a server must be",
     }
 }

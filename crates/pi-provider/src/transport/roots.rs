@@ -5,9 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use reqwest::{Certificate, ClientBuilder};
+use reqwest::ClientBuilder;
+use rustls::{
+    crypto::{CryptoProvider, ring},
+    pki_types::{CertificateDer, pem::PemObject as _},
+};
 
-use super::TransportError;
+use super::{
+    TransportError,
+    named::{self, Beside},
+};
 use crate::credential::Lookup;
 
 /// The system's certificates, unless somebody says otherwise.
@@ -23,8 +30,8 @@ pub struct Roots {
 
 /// What was found in the files.
 pub(super) enum Certificates {
-    SystemAnd(Vec<Certificate>),
-    Only(Vec<Certificate>),
+    SystemAnd(Vec<CertificateDer<'static>>),
+    Only(Vec<CertificateDer<'static>>),
 }
 
 impl Roots {
@@ -56,26 +63,30 @@ impl Roots {
 }
 
 impl Certificates {
-    pub(super) fn apply(self, builder: ClientBuilder) -> ClientBuilder {
-        match self {
-            Self::SystemAnd(extra) if extra.is_empty() => builder,
-            Self::SystemAnd(extra) => builder.tls_certs_merge(extra),
-            Self::Only(certificates) => builder.tls_certs_only(certificates),
-        }
+    pub(super) fn apply(self, builder: ClientBuilder) -> Result<ClientBuilder, TransportError> {
+        let (certificates, beside) = match self {
+            Self::SystemAnd(extra) if extra.is_empty() => return Ok(builder),
+            Self::Only(none) if none.is_empty() => return Ok(builder.tls_certs_only([])),
+            Self::SystemAnd(extra) => (extra, Beside::System),
+            Self::Only(certificates) => (certificates, Beside::Nothing),
+        };
+        let provider = CryptoProvider::get_default().cloned().unwrap_or_else(|| ring::default_provider().into());
+        let config = named::config(certificates, beside, provider);
+        Ok(builder.tls_backend_preconfigured(config.map_err(|source| TransportError::Named { source })?))
     }
 }
 
 /// The certificates of a file that must have some.
-fn bundle(variable: &'static str, path: &Path) -> Result<Vec<Certificate>, TransportError> {
+fn bundle(variable: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, TransportError> {
     let bytes = read(path).map_err(|source| TransportError::Roots { variable, path: path.to_owned(), source })?;
-    match Certificate::from_pem_bundle(&bytes) {
+    match certificates(&bytes) {
         Ok(found) if !found.is_empty() => Ok(found),
         Ok(_) | Err(_) => Err(TransportError::NoCertificate { variable, path: path.to_owned() }),
     }
 }
 
 /// The certificates of a folder; what is none is passed over, as OpenSSL does.
-fn contents(folder: &Path) -> Result<Vec<Certificate>, TransportError> {
+fn contents(folder: &Path) -> Result<Vec<CertificateDer<'static>>, TransportError> {
     let failed = |source| TransportError::Roots { variable: "SSL_CERT_DIR", path: folder.to_owned(), source };
     #[expect(clippy::disallowed_methods, reason = "certificates are read here")]
     let entries = std::fs::read_dir(folder).map_err(failed)?;
@@ -83,9 +94,13 @@ fn contents(folder: &Path) -> Result<Vec<Certificate>, TransportError> {
     for entry in entries {
         let path = entry.map_err(failed)?.path();
         let Ok(bytes) = read(&path) else { continue };
-        found.extend(Certificate::from_pem_bundle(&bytes).unwrap_or_default());
+        found.extend(certificates(&bytes).unwrap_or_default());
     }
     Ok(found)
+}
+
+fn certificates(bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, rustls::pki_types::pem::Error> {
+    CertificateDer::pem_slice_iter(bytes).collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "certificates are read here")]

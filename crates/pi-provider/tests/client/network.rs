@@ -228,11 +228,15 @@ async fn unknown_authority_is_not_believed_and_gets_no_credential() {
 
 /// Asks without a proxy at this address over TLS. Whoever tries again finds nobody there any more.
 async fn ask_directly(address: SocketAddr, roots: Roots) -> CallError {
+    asked_directly(address, roots).await.unwrap_err()
+}
+
+async fn asked_directly(address: SocketAddr, roots: Roots) -> Result<String, CallError> {
     let server = Server::start(Script::new()).await.unwrap();
     let eager = json!({"retry_policy": {"strategy": "fixed_delay", "max_retries": 1, "min_delay_ms": 1}});
     let network = Network { proxies: Proxies::default(), roots };
     let manifest = manifest(&format!("https://{address}/v1"), eager);
-    Fixture::of(server, manifest, Settings { network, ..settings() }).error().await
+    Fixture::of(server, manifest, Settings { network, ..settings() }).text().await
 }
 
 fn check_lasting(error: &CallError, told: &str, advice: &str) {
@@ -263,11 +267,45 @@ async fn certificate_that_is_not_believed_is_told_in_words_and_not_tried_again()
     let own = serve(own.der().clone(), own.key(), own.pem(), b"http/1.1").await;
     let reason = "it is an authority's own, where a server needs one that an authority has signed";
     let told = format!("the certificate of 127.0.0.1 is not believed: {reason}");
-    check_lasting(
-        &ask_directly(own.address, Roots::default()).await,
-        &told,
-        "sign with it a certificate for the server",
-    );
+    check_lasting(&ask_directly(own.address, Roots::default()).await, &told, "name that certificate in");
+}
+
+/// `openssl req -x509` writes such certificates: they sign themselves, and say that they are an authority's.
+#[tokio::test]
+async fn certificate_of_a_server_that_is_named_itself_is_believed_for_its_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let write = |name: &str, pem: &str| std::io::Write::write_all(&mut new_file(&path(name)), pem.as_bytes()).unwrap();
+    let extra = |name: &str| Roots { extra: Some(path(name)), ..Roots::default() };
+    let only = |name: &str| Roots { file: Some(path(name)), ..Roots::default() };
+    for (name, roots) in [("1", extra("1")), ("2", only("2"))] {
+        let own = authority(vec!["127.0.0.1".to_owned()]);
+        let own = serve(own.der().clone(), own.key(), own.pem(), b"http/1.1").await;
+        write(name, &own.authority);
+        assert_eq!(asked_directly(own.address, roots).await.unwrap(), "over TLS");
+        assert!(own.server.await.unwrap().starts_with(b"POST "));
+    }
+    let refused = |error: &CallError, reason: &str| {
+        let told = format!("the certificate of 127.0.0.1 is not believed: {reason}");
+        check_lasting(error, &told, "NODE_EXTRA_CA_CERTS=FILE");
+    };
+    for (name, roots) in [("3", extra("3")), ("4", only("4"))] {
+        let elsewhere = authority(vec!["provider.test".to_owned()]);
+        let elsewhere = serve(elsewhere.der().clone(), elsewhere.key(), elsewhere.pem(), b"http/1.1").await;
+        write(name, &elsewhere.authority);
+        refused(&ask_directly(elsewhere.address, roots).await, "it is for another name");
+    }
+    let mut old = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    old.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    old.not_after = rcgen::date_time_ymd(2000, 1, 1);
+    let old = CertifiedIssuer::self_signed(old, KeyPair::generate().unwrap()).unwrap();
+    let old = serve(old.der().clone(), old.key(), old.pem(), b"http/1.1").await;
+    write("5", &old.authority);
+    refused(&ask_directly(old.address, extra("5")).await, "it has expired");
+    let other = authority(vec!["127.0.0.1".to_owned()]);
+    let other = serve(other.der().clone(), other.key(), other.pem(), b"http/1.1").await;
+    let reason = "it is an authority's own, where a server needs one that an authority has signed";
+    refused(&ask_directly(other.address, extra("1")).await, reason);
 }
 
 #[tokio::test]
