@@ -27,7 +27,7 @@ use pi_engine::{
     driver::{Event, Host},
 };
 use pi_redact::Redactor;
-use pi_session::{Session, SessionGone};
+use pi_session::{Session, SessionGone, directory::Catalogue};
 use pi_transcript::SessionId;
 use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, SessionCommand, response::StartupRecovery};
 use serde_json::value::RawValue;
@@ -96,6 +96,8 @@ pub struct Hall {
     pub porch: Porch,
     pub rooms: Rooms,
     pub workshop: Arc<dyn Workshop>,
+    /// What was read of session files that nobody has loaded.
+    pub catalogue: Arc<Catalogue>,
     pub roots: Roots,
     pub journal: Arc<dyn Book>,
     /// The way to the engine, once there is one.

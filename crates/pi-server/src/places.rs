@@ -16,7 +16,7 @@ use pi_session::{
     export::{self, PAGE_HEAD},
     tree::stamp_of,
 };
-use pi_transcript::{SessionInfo, json::Amount};
+use pi_transcript::{SessionInfo, Usage, json::Amount};
 use pi_wire::{Error, error::SessionPathError};
 
 use crate::{door::Secret, journal::Berth, room::Account, roots::destination};
@@ -180,7 +180,7 @@ pub(crate) fn sleeping(berth: &Berth) -> (SessionInfo, Account) {
     let stored = berth.file.as_deref().and_then(|file| directory::stored(Path::new(file)).ok().flatten());
     let Some(stored) = stored else { return (info, account) };
     let account = Account {
-        cost: cost(&stored),
+        cost: cost(&stored, |stored| export::spent(&stored.path)),
         updated_at: Some(stamp_of(stored.modified)),
         opening: opening(&stored.first_message),
     };
@@ -210,11 +210,11 @@ pub(crate) fn unread(berth: &Berth) -> (SessionInfo, Account) {
 }
 
 /// In US dollars, where anybody has a price. A very long session would have to be read for it from end to end.
-pub(crate) fn cost(stored: &Stored) -> Option<Amount> {
+pub(crate) fn cost(stored: &Stored, spent: impl FnOnce(&Stored) -> io::Result<Usage>) -> Option<Amount> {
     if stored.skipped > 0 {
         return None;
     }
-    let spent = export::spent(&stored.path).ok()?.cost.spent().least();
+    let spent = spent(stored).ok()?.cost.spent().least();
     Amount::try_from(spent).ok().filter(|_| spent > 0.0)
 }
 

@@ -132,6 +132,7 @@ impl Server {
             porch: Porch::new(settings.pending),
             rooms,
             workshop,
+            catalogue: Arc::default(),
             roots,
             journal: book,
             turns: Arc::new(OnceCell::new()),

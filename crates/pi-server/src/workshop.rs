@@ -8,7 +8,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 use pi_session::{
     Beginning, Session, ShellWatch, Switch,
-    directory::{ForkPoint, Stored},
+    directory::{Catalogue, ForkPoint, Stored},
 };
 use pi_transcript::{EntryId, ProviderId};
 use pi_wire::response::CircuitBreakerMetrics;
@@ -18,8 +18,8 @@ pub trait Workshop: Send + Sync + 'static {
     /// Makes a session. Waits for the disk.
     fn make(&self, order: Order) -> BoxFuture<'_, Result<Made, MakeError>>;
 
-    /// Every session file that there is, the latest first. Waits for the disk.
-    fn stored(&self) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>>;
+    /// Every session file that there is, the latest first. Waits for the disk. What `catalogue` knows need not be read.
+    fn stored(&self, catalogue: Arc<Catalogue>) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>>;
 
     /// Removes a session file for good; `name` is the file's name once more. Waits for the disk.
     fn delete(&self, file: PathBuf, name: String) -> BoxFuture<'_, Result<(), MakeError>>;

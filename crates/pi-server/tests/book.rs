@@ -29,7 +29,10 @@ use pi_server::{
     settings::Settings,
     workshop::{Made, MakeError, Order as Wish, Workshop},
 };
-use pi_session::{Switch, directory::Stored};
+use pi_session::{
+    Switch,
+    directory::{Catalogue, Stored},
+};
 use pi_transcript::{ProviderId, SessionId};
 use pi_wire::{command::Lifecycle, response::CircuitBreakerMetrics};
 use tempfile::TempDir;
@@ -279,7 +282,7 @@ impl Workshop for Idle {
         Box::pin(async { Err(MakeError::Missing) })
     }
 
-    fn stored(&self) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>> {
+    fn stored(&self, _: Arc<Catalogue>) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 

@@ -1,8 +1,10 @@
 //! Where sessions live: Pi's folders and names.
 //!
 //! `<agent folder>/sessions/--home-ada-project--/2026-11-16T02-55-21-123Z_<id>.jsonl`: a folder for each working folder, a
-//! file for each session. Everything here reads and writes files and blocks as long as they take; nothing keeps state.
+//! file for each session. Everything here reads and writes files and blocks as long as they take; only a [`Catalogue`] keeps
+//! what it read.
 
+mod catalogue;
 mod fork;
 mod keep;
 mod list;
@@ -18,6 +20,7 @@ use pi_transcript::{Header, SessionId};
 
 pub(crate) use self::title::without_pipe;
 pub use self::{
+    catalogue::Catalogue,
     fork::{ForkError, ForkPoint, Forked, fork},
     keep::{KeepError, delete, delete_exactly, export, import, rename},
     list::{Stored, header, list, list_all, list_in, search_text, stored},

@@ -28,7 +28,7 @@ use pi_server::{
 };
 use pi_session::{
     Blueprint, Owner, Post, Storage, Switch,
-    directory::Stored,
+    directory::{Catalogue, Stored},
     input::{self, Composer, ImageRule, Mentions},
     models::{Keys, Models},
     offer::ActiveTools,
@@ -172,7 +172,7 @@ impl Workshop for Makers {
         Box::pin(async { Ok(self.start(order)) })
     }
 
-    fn stored(&self) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>> {
+    fn stored(&self, _: Arc<Catalogue>) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 

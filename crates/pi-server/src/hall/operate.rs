@@ -6,7 +6,10 @@ use std::{
 };
 
 use pi_engine::Change;
-use pi_session::{Beginning, directory::Stored};
+use pi_session::{
+    Beginning,
+    directory::{Catalogue, Stored},
+};
 use pi_transcript::{SessionId, StoredSessionInfo};
 use pi_wire::{
     Data, Error, ServerCommand,
@@ -232,7 +235,9 @@ impl Hall {
         page.truncate(limit);
         let next_cursor = page.last().filter(|_| has_more).map(|stored| stored.path.to_string_lossy().into_owned());
         let page: Vec<Stored> = page.into_iter().cloned().collect();
-        let listed = spawn_blocking(move || page.iter().map(list_stored).collect()).await;
+        let catalogue = Arc::clone(&self.catalogue);
+        let list = move || page.iter().map(|stored| list_stored(stored, &catalogue)).collect();
+        let listed = spawn_blocking(list).await;
         let sessions = listed.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
         told(Data::ListStoredSessions(StoredSessionList { sessions, next_cursor }))
     }
@@ -273,8 +278,8 @@ fn holds(texts: &[Option<&str>], search: Option<&str>) -> bool {
     texts.iter().flatten().any(|text| text.to_lowercase().contains(&search))
 }
 
-/// Reads the file for its cost.
-fn list_stored(stored: &Stored) -> ListedStoredSession {
+/// Reads the file for its cost, unless that is known.
+fn list_stored(stored: &Stored, catalogue: &Catalogue) -> ListedStoredSession {
     let path = stored.path.to_string_lossy().into_owned();
     let info = StoredSessionInfo {
         session_id: stored.id.clone(),
@@ -290,7 +295,12 @@ fn list_stored(stored: &Stored) -> ListedStoredSession {
     };
     let first_message = Some(stored.first_message.clone()).filter(|text| !text.is_empty());
     let updated_at = Some(pi_session::tree::stamp_of(stored.modified));
-    ListedStoredSession { info, first_message, cost: places::cost(stored), updated_at }
+    ListedStoredSession {
+        info,
+        first_message,
+        cost: places::cost(stored, |stored| catalogue.spent(stored)),
+        updated_at,
+    }
 }
 
 fn new_id() -> SessionId {

@@ -3,9 +3,10 @@
 use std::{
     collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use pi_session::directory::{self, Stored};
+use pi_session::directory::{Catalogue, Stored};
 use pi_wire::Error;
 use tokio::task::spawn_blocking;
 
@@ -19,24 +20,29 @@ impl Hall {
     /// Every session that can be loaded, the last used first. Projects are the folders in which somebody worked, and the one
     /// of the start.
     pub(super) async fn stored(&self) -> Result<Vec<Stored>, Undone> {
-        let stored = self.workshop.stored().await?;
+        let stored = self.workshop.stored(Arc::clone(&self.catalogue)).await?;
         let mut projects: BTreeSet<PathBuf> = stored.iter().map(|stored| PathBuf::from(&stored.cwd)).collect();
         projects.extend(self.rooms.everyone().iter().map(|room| PathBuf::from(room.berth().cwd)));
         projects.insert(self.workshop.usual_folder());
-        let roots = self.roots.clone();
-        let found = spawn_blocking(move || with_own(stored, &projects, &roots)).await;
+        let (roots, catalogue) = (self.roots.clone(), Arc::clone(&self.catalogue));
+        let found = spawn_blocking(move || with_own(stored, &projects, &roots, &catalogue)).await;
         let found = found.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
         found.map_err(|error| Error::StorageFailed { reason: error.to_string() }.into())
     }
 }
 
-fn with_own(mut stored: Vec<Stored>, projects: &BTreeSet<PathBuf>, roots: &Roots) -> std::io::Result<Vec<Stored>> {
+fn with_own(
+    mut stored: Vec<Stored>,
+    projects: &BTreeSet<PathBuf>,
+    roots: &Roots,
+    catalogue: &Catalogue,
+) -> std::io::Result<Vec<Stored>> {
     let folders: BTreeSet<PathBuf> = projects.iter().filter_map(|project| own_folder(project, roots)).collect();
     if folders.is_empty() {
         return Ok(stored);
     }
     let known: HashSet<PathBuf> = stored.iter().map(|stored| stored.path.clone()).collect();
-    let more = directory::list_in(&folders.into_iter().collect::<Vec<_>>())?;
+    let more = catalogue.list_in(&folders.into_iter().collect::<Vec<_>>())?;
     stored.extend(more.into_iter().filter(|stored| !known.contains(&stored.path)));
     stored.sort_by(|one, other| other.modified.cmp(&one.modified).then_with(|| other.path.cmp(&one.path)));
     Ok(stored)

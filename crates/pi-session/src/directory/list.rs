@@ -77,7 +77,7 @@ impl Stored {
 
 /// The sessions of a project, the last used first. Files that are no sessions are passed over.
 pub fn list(project: &Project) -> io::Result<Vec<Stored>> {
-    Ok(read_all(&file::sessions_in(&project.folder())?))
+    Ok(read_all(&file::sessions_in(&project.folder())?, read))
 }
 
 /// The sessions of all projects, the last used first.
@@ -91,12 +91,12 @@ pub fn list_in(folders: &[PathBuf]) -> io::Result<Vec<Stored>> {
     for folder in folders {
         files.extend(file::sessions_in(folder)?);
     }
-    Ok(read_all(&files))
+    Ok(read_all(&files, read))
 }
 
 /// What there is to tell of one file. `None` if it is no session.
 pub fn stored(path: &Path) -> io::Result<Option<Stored>> {
-    read(&Listed { path: path.to_owned(), modified: 0 }, BOUNDS)
+    read_within(path, 0, BOUNDS)
 }
 
 /// Everything that user and model said, for a search. Not part of the list, because it can be as large as the files.
@@ -131,12 +131,13 @@ pub(super) fn id(path: &Path) -> Option<SessionId> {
     named.or_else(|| header(path).map(|header| header.id))
 }
 
-fn read_all(files: &[Listed]) -> Vec<Stored> {
+/// What there is to tell of these files, the last used first, told by `read`.
+pub(super) fn read_all(files: &[Listed], read: impl Fn(&Listed) -> io::Result<Option<Stored>> + Sync) -> Vec<Stored> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut found = Vec::new();
         while let Some(listed) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match read(listed, BOUNDS) {
+            match read(listed) {
                 Ok(stored) => found.extend(stored),
                 Err(error) => tracing::warn!(path = %listed.path.display(), %error, "a session cannot be listed"),
             }
@@ -156,15 +157,19 @@ fn read_all(files: &[Listed]) -> Vec<Stored> {
     all
 }
 
-fn read(listed: &Listed, bounds: Bounds) -> io::Result<Option<Stored>> {
-    let disk = Disk::read(&listed.path)?;
+pub(super) fn read(listed: &Listed) -> io::Result<Option<Stored>> {
+    read_within(&listed.path, listed.modified, BOUNDS)
+}
+
+fn read_within(path: &Path, modified: u64, bounds: Bounds) -> io::Result<Option<Stored>> {
+    let disk = Disk::read(path)?;
     let read = match ends(&disk, bounds) {
         Ok(Some(facts)) => Ok(facts),
         Ok(None) => whole(&disk),
         Err(refusal) => Err(refusal),
     };
     match read {
-        Ok(facts) => Ok(facts.finish(listed)),
+        Ok(facts) => Ok(facts.finish(path, modified)),
         Err(Refusal::NoSession) => Ok(None),
         Err(Refusal::Io(error)) => Err(error),
     }
@@ -273,11 +278,11 @@ impl Facts {
         }
     }
 
-    fn finish(self, listed: &Listed) -> Option<Stored> {
+    fn finish(self, path: &Path, listed: u64) -> Option<Stored> {
         let header = self.header?;
-        let modified = [self.spoken, millis(&header.timestamp), listed.modified].into_iter().find(|time| *time > 0);
+        let modified = [self.spoken, millis(&header.timestamp), listed].into_iter().find(|time| *time > 0);
         Some(Stored {
-            path: listed.path.clone(),
+            path: path.to_owned(),
             id: header.id,
             cwd: header.cwd.unwrap_or_default(),
             name: self.name,
@@ -375,11 +380,10 @@ mod tests {
     fn of_a_long_session_both_ends_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s.jsonl");
-        let listed = Listed { path: path.clone(), modified: 0 };
         let bounds = Bounds { whole: 2000, head: 500, tail: 1000 };
         let check = |text: &str, expected: (u64, bool, Option<&str>, u64)| {
             std::fs::write(&path, text).expect("a file");
-            let stored = read(&listed, bounds).expect("a file").expect("a session");
+            let stored = read_within(&path, 0, bounds).expect("a file").expect("a session");
             let is_skipped = stored.skipped > 0;
             let told = (stored.modified, is_skipped, stored.name.as_deref(), stored.message_count);
             assert_eq!(told, expected);

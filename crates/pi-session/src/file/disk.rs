@@ -7,6 +7,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use pi_policy::Moment;
@@ -210,6 +211,10 @@ pub(crate) struct Listed {
     pub path: PathBuf,
     /// Milliseconds since 1970.
     pub modified: u64,
+    /// The same as the file system says it.
+    pub changed: SystemTime,
+    /// In bytes.
+    pub length: u64,
 }
 
 /// The files of a folder whose names end like those of sessions. A folder that is not there has none.
@@ -225,9 +230,10 @@ pub(crate) fn sessions_in(folder: &Path) -> io::Result<Vec<Listed>> {
         // Gone between the two looks: not there.
         let Ok(facts) = entry.path().metadata() else { continue };
         if facts.is_file() {
-            let modified = facts.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let changed = facts.modified()?;
+            let modified = changed.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let modified = u64::try_from(modified.as_millis()).unwrap_or(u64::MAX);
-            found.push(Listed { path: entry.path(), modified });
+            found.push(Listed { path: entry.path(), modified, changed, length: facts.len() });
         }
     }
     Ok(found)

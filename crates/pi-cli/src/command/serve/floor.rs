@@ -6,7 +6,7 @@
 use std::{
     collections::HashMap,
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -16,7 +16,7 @@ use pi_provider::breaker::{self, Breakers, Snapshot};
 use pi_server::workshop::{Conversation, Made, MakeError, Order, Workshop as Makes};
 use pi_session::{
     Owner, Switch,
-    directory::{self, ForkError, Stored},
+    directory::{self, Catalogue, ForkError, Stored},
     file::OpenError,
     input::Mentions,
 };
@@ -100,10 +100,10 @@ impl Makes for Counter {
         })
     }
 
-    fn stored(&self) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>> {
+    fn stored(&self, catalogue: Arc<Catalogue>) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>> {
         Box::pin(async move {
             let Some(project) = self.project() else { return Ok(Vec::new()) };
-            blocking(move || directory::list_all(&project).map_err(|error| failed(&error))).await
+            blocking(move || catalogue.list_all(&project).map_err(|error| failed(&error))).await
         })
     }
 
