@@ -5,6 +5,7 @@
 
 mod connect;
 mod conversation;
+pub(crate) mod download;
 mod extensions;
 mod journey;
 mod look;
@@ -31,6 +32,7 @@ use pi_session::{Session, SessionGone, directory::Catalogue};
 use pi_transcript::SessionId;
 use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, SessionCommand, response::StartupRecovery};
 use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::{connect::connects, survey::queue_of};
@@ -98,6 +100,8 @@ pub struct Hall {
     pub workshop: Arc<dyn Workshop>,
     /// What was read of session files that nobody has loaded.
     pub catalogue: Arc<Catalogue>,
+    /// Who makes a file for a browser has one.
+    pub downloads: Semaphore,
     pub roots: Roots,
     pub journal: Arc<dyn Book>,
     /// The way to the engine, once there is one.

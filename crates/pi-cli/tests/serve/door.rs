@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use pi_testkit::{Client, Script, client::refused};
+use pi_testkit::{Client, Script, client::refused, model::Answer};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -152,6 +152,34 @@ fn health_needs_no_token_but_the_right_host() {
 }
 
 #[test]
+fn session_is_handed_out_as_a_file() {
+    let serving = Serving::start(Script::new().then(Answer::new().text("Hi <b>there</b>.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.ask(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        let token = format!("authorization: Bearer {}\r\n", serving.token());
+        let fetch = async |form: &str| {
+            let request = get(&format!("/export?session=s&form={form}"), &serving.address, &token);
+            let (status, head, body) = request_to(&serving.address, &request).await;
+            assert_eq!(status, 200, "{form}: {body}");
+            for line in [
+                "content-disposition: attachment; filename=\"pi-",
+                "cache-control: no-store",
+                "x-content-type-options: nosniff",
+            ] {
+                assert!(head.contains(line), "{form}: {head}");
+            }
+            body
+        };
+        assert!(fetch("html").await.contains("&lt;b&gt;there"));
+        assert!(fetch("markdown").await.contains("Hello"));
+        assert!(fetch("envelope").await.contains("\"version\": \"1.0\""));
+        let (status, body) = http(&serving, &get("/export?session=nobody&form=html", &serving.address, &token)).await;
+        assert_eq!(status, 404, "{body}");
+    });
+}
+
+#[test]
 fn every_number_says_what_it_is_and_there_are_few() {
     let serving = Serving::start(Script::new());
     serving.block_on(async {
@@ -289,6 +317,11 @@ async fn refusals_say_in_one_form_what_is_wrong_and_what_to_do() {
         (get("/metrics", &own, "authorization: Bearer wrong\r\n"), 401, "the token is in the file"),
         (get("/metrics", "evil.example", &token), 403, "--host"),
         (get("/metrics", &own, &format!("{token}origin: https://evil.example\r\n")), 403, "Origin"),
+        (get("/export?session=s&form=html", &own, ""), 401, "Authorization: Bearer"),
+        (get("/export?session=s&form=html", "evil.example", &token), 403, "--host"),
+        (get("/export?session=s&form=html", &own, &format!("{token}origin: https://evil.example\r\n")), 403, "Origin"),
+        (get("/export?session=s", &own, &token), 400, "forms are html, markdown, envelope, viewer"),
+        (get("/export?session=s&form=exe", &own, &token), 400, "forms are html, markdown, envelope, viewer"),
         (get("/ws", &own, &token), 400, "ws://"),
         (ask("/ws?clientID=tab"), 400, "clientId"),
         (ask("/?client_id=tab"), 400, "clientId"),

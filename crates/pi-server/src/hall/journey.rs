@@ -80,7 +80,7 @@ impl Hall {
     }
 
     /// The file of a session that is to be read once more. One that was not written yet has nothing to lead elsewhere.
-    fn own_file(&self, room: &Room, without: &str) -> Result<PathBuf, Undone> {
+    pub(super) fn own_file(&self, room: &Room, without: &str) -> Result<PathBuf, Undone> {
         let file = file(room).ok_or_else(|| refused(without))?;
         match places::kept_file(&file, self.workshop.sessions_folder().as_deref()) {
             Err(Error::SessionPath(SessionPathError::Missing)) => Ok(file),

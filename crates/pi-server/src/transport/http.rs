@@ -5,7 +5,9 @@ use std::{collections::HashMap, sync::Arc};
 use axum::{
     Extension, Json, Router,
     extract::{
-        Query, Request, State, WebSocketUpgrade, rejection::JsonRejection, ws::rejection::WebSocketUpgradeRejection,
+        Query, Request, State, WebSocketUpgrade,
+        rejection::{JsonRejection, QueryRejection},
+        ws::rejection::WebSocketUpgradeRejection,
     },
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     middleware::{self, Next},
@@ -13,7 +15,8 @@ use axum::{
     routing::{get, post},
 };
 use pi_session::settings::nearest;
-use pi_wire::ConnectionOptions;
+use pi_transcript::SessionId;
+use pi_wire::{ConnectionOptions, Error};
 use serde::{Deserialize, Serialize};
 use tokio::{net::TcpListener, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +25,11 @@ use super::{accept::accept, page, strangers::Place, websocket};
 use crate::{
     connection::Identity,
     door::{COOKIE_MS, Door, Refused, TICKET_MS, Visitor},
-    hall::{Counts, now},
+    hall::{
+        Counts,
+        download::{Form, Unsent},
+        now,
+    },
     lobby::Crowded,
     server::Server,
 };
@@ -56,6 +63,7 @@ pub async fn serve(server: Arc<Server>, door: Arc<Door>, listener: TcpListener, 
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
+        .route("/export", get(export))
         .route("/login", post(login))
         .route("/ticket", post(ticket))
         .fallback(elsewhere)
@@ -182,8 +190,7 @@ fn refuse(status: StatusCode, error: &str, hint: &str) -> Response {
 }
 
 /// What there is, for whoever asks for something else.
-const PATHS: &str =
-    "GET / (the page), GET /ws (WebSocket), GET /healthz, GET /readyz, GET /metrics, POST /ticket, POST /login";
+const PATHS: &str = "GET / (the page), GET /ws (WebSocket), GET /healthz, GET /readyz, GET /metrics, GET /export, POST /ticket, POST /login";
 
 /// The files of the page tell nobody anything: they ask for no token, as the page that logs in cannot have one yet.
 async fn elsewhere(State(desk): State<Desk>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
@@ -211,7 +218,7 @@ fn nothing(desk: &Desk, headers: &HeaderMap, status: StatusCode, error: &str) ->
 /// There is no room for one more client now.
 fn full(Crowded { limit }: Crowded) -> Response {
     let limit = u64::try_from(limit).unwrap_or(u64::MAX);
-    let error = pi_wire::Error::ConnectionLimit { limit, retry_after_ms: 1000 * FULL_SECONDS };
+    let error = Error::ConnectionLimit { limit, retry_after_ms: 1000 * FULL_SECONDS };
     let told = serde_json::json!({
         "error": error.to_string(),
         "code": error.code(),
@@ -238,6 +245,46 @@ async fn readyz(State(desk): State<Desk>, headers: HeaderMap) -> Response {
     let problems = desk.server.problems().await;
     let status = if problems.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(Readiness { ready: problems.is_empty(), problems })).into_response()
+}
+
+/// Which session is wanted, and as what.
+#[derive(Debug, Deserialize)]
+struct Wanted {
+    session: String,
+    form: String,
+}
+
+/// A session as a file. A command cannot hand out that much: its answer would stand before every event of its connection.
+async fn export(
+    State(desk): State<Desk>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(refusal) = desk.enter(&headers) {
+        return refusal.into_response();
+    }
+    let hint = || format!("ask as /export?session=ID&form=FORM; forms are {}", Form::NAMES.join(", "));
+    let (id, form) = match wanted {
+        Ok(Query(Wanted { session, form })) => match Form::read(&form) {
+            Some(form) => (SessionId::from(session), form),
+            None => return refuse(StatusCode::BAD_REQUEST, "there is no such form", &hint()),
+        },
+        Err(rejection) => return refuse(rejection.status(), &rejection.body_text(), &hint()),
+    };
+    match desk.server.hall().download(&id, form).await {
+        Ok(download) => page::download(download),
+        Err(unsent @ Unsent::TooLarge) => {
+            let hint = "`pi export` writes it on the server's own disk";
+            refuse(StatusCode::PAYLOAD_TOO_LARGE, &unsent.to_string(), hint)
+        }
+        Err(Unsent::Failed(error)) => {
+            let status = match &error {
+                Error::SessionNotFound(_) => StatusCode::NOT_FOUND,
+                _ => StatusCode::CONFLICT,
+            };
+            refuse(status, &error.to_string(), error.hint().unwrap_or_default())
+        }
+    }
 }
 
 async fn metrics(State(desk): State<Desk>, headers: HeaderMap) -> Response {

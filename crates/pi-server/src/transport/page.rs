@@ -6,6 +6,8 @@ use axum::{
 };
 use pi_web::Asset;
 
+use crate::hall::download::Download;
+
 /// What the page may do: run its own script, draw its own styles, talk to its own server, show pictures that it was sent. Nothing
 /// inline, nothing from elsewhere, no markup from text (`require-trusted-types-for`; the one policy is that of the framework,
 /// for templates that were compiled).
@@ -15,9 +17,15 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// The plain page has no script at all.
 const PLAIN_POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// What is handed out to be kept runs nowhere on this origin.
+const ATTACHED_POLICY: &str =
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 /// Kept, and asked for each time whether it is still the same.
 const FOR_NOW: &str = "no-cache";
+/// What was said belongs in no cache.
+const NEVER: &str = "no-store";
 
 /// The page itself.
 pub(super) fn front(headers: &HeaderMap) -> Response {
@@ -28,6 +36,15 @@ pub(super) fn front(headers: &HeaderMap) -> Response {
             guarded(plain, PLAIN_POLICY, FOR_NOW)
         }
     }
+}
+
+/// A file that a browser keeps and does not open: if somebody opens it, nothing of it comes from here, and it runs nothing.
+pub(super) fn download(download: Download) -> Response {
+    let Download { name, media_type, text } = download;
+    let mut response = ([(header::CONTENT_TYPE, media_type)], text).into_response();
+    let name = HeaderValue::from_str(&format!("attachment; filename=\"{name}\""));
+    response.headers_mut().insert(header::CONTENT_DISPOSITION, name.expect("names of downloads are plain ASCII"));
+    guarded(response, ATTACHED_POLICY, NEVER)
 }
 
 /// A file of the page, if one has this path.
@@ -132,6 +149,21 @@ mod tests {
     fn names_with_a_digest_are_kept_for_ever_and_others_asked_for() {
         assert_eq!(told(&send(&HASHED, &HeaderMap::new()), "cache-control"), FOR_EVER);
         assert_eq!(told(&send(&NAMED, &HeaderMap::new()), "cache-control"), FOR_NOW);
+    }
+
+    #[test]
+    fn what_is_handed_out_is_kept_and_never_opened_here() {
+        let file = Download { name: "a.html".to_owned(), media_type: "text/html; charset=utf-8", text: "x".to_owned() };
+        let response = download(file);
+        for (name, expected) in [
+            ("content-disposition", "attachment; filename=\"a.html\""),
+            ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
+            assert_eq!(told(&response, name), expected);
+        }
+        assert!(told(&response, "content-security-policy").ends_with("; sandbox"));
     }
 
     #[test]

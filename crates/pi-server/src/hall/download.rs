@@ -1,0 +1,141 @@
+//! A session as a file for whoever sits before a browser, which may stand on another machine than the server.
+
+use std::path::Path;
+
+use pi_session::export::{self, ExportError};
+use pi_transcript::SessionId;
+use pi_wire::Error;
+use tokio::task::spawn_blocking;
+
+use super::{Hall, gone};
+
+/// A file that is larger is not sent, nor is one made of a session that is: it would stand in the memory of both sides.
+pub(crate) const MOST_BYTES: usize = 64 << 20;
+/// So many are made at a time; others wait.
+pub(crate) const AT_ONCE: usize = 2;
+
+/// What a browser is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The conversation as one page.
+    Html,
+    Markdown,
+    /// What the model was shown last, as a prompt envelope.
+    Envelope,
+    /// Every request, as one page with the view of the envelope.
+    Viewer,
+}
+
+/// A file on its way to a browser.
+#[derive(Debug)]
+pub(crate) struct Download {
+    /// ASCII, without quotes and separators.
+    pub(crate) name: String,
+    pub(crate) media_type: &'static str,
+    pub(crate) text: String,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unsent {
+    #[error(transparent)]
+    Failed(#[from] Error),
+    #[error("the session is larger than {} MiB", MOST_BYTES >> 20)]
+    TooLarge,
+}
+
+impl Form {
+    pub(crate) const NAMES: [&'static str; 4] = ["html", "markdown", "envelope", "viewer"];
+
+    pub(crate) fn read(name: &str) -> Option<Self> {
+        match name {
+            "html" => Some(Self::Html),
+            "markdown" => Some(Self::Markdown),
+            "envelope" => Some(Self::Envelope),
+            "viewer" => Some(Self::Viewer),
+            _ => None,
+        }
+    }
+
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::Html | Self::Viewer => "text/html; charset=utf-8",
+            Self::Markdown => "text/markdown; charset=utf-8",
+            Self::Envelope => "application/json",
+        }
+    }
+
+    fn name(self, stem: &str) -> String {
+        match self {
+            Self::Html => format!("pi-session-{stem}.html"),
+            Self::Markdown => format!("pi-session-{stem}.md"),
+            Self::Envelope => format!("pi-envelope-{stem}.json"),
+            Self::Viewer => format!("pi-envelopes-{stem}.html"),
+        }
+    }
+
+    fn write(self, file: &Path) -> Result<String, ExportError> {
+        match self {
+            Self::Html => Ok(export::html(&export::read(file)?)),
+            Self::Markdown => Ok(export::markdown(&export::read(file)?)),
+            Self::Envelope => {
+                let envelope = export::envelope(file, None)?;
+                Ok(serde_json::to_string_pretty(&envelope).expect("an envelope is plain JSON") + "\n")
+            }
+            Self::Viewer => {
+                let title = export::read(file)?.title();
+                let album = export::album(file, &title)?;
+                Ok(pi_web::viewer_html(&serde_json::to_string(&album).expect("an album is plain JSON")))
+            }
+        }
+    }
+}
+
+impl Hall {
+    /// Writes the conversation down as it stands, for one reader and not for the disk.
+    pub(crate) async fn download(&self, id: &SessionId, form: Form) -> Result<Download, Unsent> {
+        let _turn = self.downloads.acquire().await.map_err(|_| Error::SessionNotFound(id.clone()))?;
+        let (room, session) = self.enter(id).await.map_err(|undone| undone.error)?;
+        let own = self.own_file(&room, "a session that is not kept cannot be exported");
+        let file = own.map_err(|undone| undone.error)?;
+        session.flush().await.map_err(gone(room.id())).map_err(|undone| undone.error)?;
+        let made = spawn_blocking(move || {
+            if file.metadata().is_ok_and(|facts| facts.len() > MOST_BYTES as u64) {
+                return Err(Unsent::TooLarge);
+            }
+            let text = form.write(&file).map_err(|error| Error::Refused { reason: error.to_string() })?;
+            if text.len() > MOST_BYTES {
+                return Err(Unsent::TooLarge);
+            }
+            Ok(Download { name: form.name(&stem(&file)), media_type: form.media_type(), text })
+        });
+        made.await.map_err(|panic| Error::Internal { incident: panic.to_string() })?
+    }
+}
+
+/// The name of the file, as far as it can stand in a header and on every disk.
+fn stem(file: &Path) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    stem.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).take(100).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_download_breaks_no_header() {
+        assert_eq!(stem(Path::new("/s/2026-01-01T00-00-00Z_abc.jsonl")), "2026-01-01T00-00-00Z_abc");
+        assert_eq!(stem(Path::new("/s/a\"b\r\nc;é.jsonl")), "a-b--c--");
+        assert_eq!(stem(Path::new(&format!("/s/{}.jsonl", "x".repeat(500)))).len(), 100);
+    }
+
+    #[test]
+    fn every_form_has_a_name() {
+        for name in Form::NAMES {
+            assert!(Form::read(name).is_some(), "{name}");
+        }
+        assert_eq!(Form::read("exe"), None);
+    }
+}
