@@ -419,6 +419,15 @@ export type GetEnvelopeCommand = VersionedHead & {
   requestId: string;
 };
 
+/** The same without what was said: enough to draw a bar of it. */
+export type GetStripCommand = VersionedHead & {
+  type: "get_strip";
+  sessionId: string;
+  requestId: string;
+  /** The call before it, whose prompt the cache may hold. */
+  before?: string;
+};
+
 /** What waits to be said. */
 export type GetQueueCommand = VersionedHead & {
   type: "get_queue";
@@ -539,6 +548,7 @@ export type Command =
   | SetLabelCommand
   | ListRequestsCommand
   | GetEnvelopeCommand
+  | GetStripCommand
   | GetQueueCommand
   | EditQueueCommand
   | SetActiveToolsCommand
@@ -604,6 +614,7 @@ export interface CommandData {
   set_label: undefined;
   list_requests: ModelRequestList;
   get_envelope: KeptEnvelope;
+  get_strip: KeptStrip;
   get_queue: Queue;
   edit_queue: Queue;
   set_active_tools: ActiveTools;
@@ -714,6 +725,7 @@ export const COMMANDS = {
   set_label: { target: "session", effect: "mutates", class: "control", order: "control", span: "short", timeout: "short", role: "driver", feature: "labels" },
   list_requests: { target: "session", effect: "read", class: "control", order: "control", span: "short", timeout: "short", role: "viewer", feature: "envelopes" },
   get_envelope: { target: "session", effect: "read", class: "control", order: "control", span: "short", timeout: "short", role: "viewer", feature: "envelopes" },
+  get_strip: { target: "session", effect: "read", class: "control", order: "control", span: "short", timeout: "short", role: "viewer", feature: "strips" },
   get_queue: { target: "session", effect: "read", class: "control", order: "control", span: "short", timeout: "short", role: "viewer", feature: "queue" },
   edit_queue: { target: "session", effect: "mutates", class: "control", order: "control", span: "short", timeout: "short", role: "driver", feature: "queue" },
   set_active_tools: { target: "session", effect: "mutates", class: "control", order: "control", span: "short", timeout: "short", role: "driver", feature: "active_tools" },
@@ -724,7 +736,7 @@ export const COMMANDS = {
 } as const;
 
 /** Every addition to the document that a server may announce. */
-export const FEATURES = ["error_codes", "client_id", "lifecycle", "subscribe", "startup_recovery", "command_history", "tree", "labels", "message_paging", "session_search", "session_cost", "envelopes", "queue", "active_tools", "context_sources", "files", "delete_stored_session", "ui_resolved", "ui_render", "extensions"] as const;
+export const FEATURES = ["error_codes", "client_id", "lifecycle", "subscribe", "startup_recovery", "command_history", "tree", "labels", "message_paging", "session_search", "session_cost", "envelopes", "strips", "askers", "queue", "active_tools", "context_sources", "files", "delete_stored_session", "ui_resolved", "ui_render", "extensions"] as const;
 
 /** When a failure with this code is worth another attempt, and under which identity. */
 export const RETRY: Record<ErrorCode, "never" | "sameId" | "newId"> = {
@@ -801,7 +813,15 @@ partialResult: ToolOutput, parentToolCallId?: ToolCallId, } | { "type": "tool_ex
 /**
  * Ours: why the policy, or a person, did not allow the call.
  */
-denied?: string, durationMs?: number, parentToolCallId?: ToolCallId, } | { "type": "auto_compaction_start", reason: Open<CompactionReason>, } | { "type": "auto_compaction_end", reason?: Open<CompactionReason>, result?: CompactionResult, aborted: boolean, willRetry: boolean, errorMessage?: string, } | { "type": "auto_retry_start", attempt: number, maxAttempts: number, delayMs: number, errorMessage: string, } | { "type": "auto_retry_end", success: boolean, attempt: number, finalError?: string, } | { "type": "queue_update", steering: Array<string>, followUp: Array<string>, } | { "type": "entry_appended", entry: Entry, } | { "type": "session_info_changed", name?: string, } | { "type": "thinking_level_changed", level: ThinkingLevel, } | { "type": "bash_execution_update", id?: string, delta: string, } | { "type": "extension_error", extensionPath: string, event: string, error: string, } | { "type": "extension_ui_request", requestId: RequestId, } & (Question | Announcement) | { "type": "extension_ui_render", requestId: RequestId, 
+denied?: string, durationMs?: number, parentToolCallId?: ToolCallId, } | { "type": "auto_compaction_start", reason: Open<CompactionReason>, } | { "type": "auto_compaction_end", reason?: Open<CompactionReason>, result?: CompactionResult, aborted: boolean, willRetry: boolean, errorMessage?: string, } | { "type": "auto_retry_start", attempt: number, maxAttempts: number, delayMs: number, errorMessage: string, } | { "type": "auto_retry_end", success: boolean, attempt: number, finalError?: string, } | { "type": "queue_update", steering: Array<string>, followUp: Array<string>, } | { "type": "entry_appended", entry: Entry, } | { "type": "session_info_changed", name?: string, } | { "type": "thinking_level_changed", level: ThinkingLevel, } | { "type": "bash_execution_update", id?: string, delta: string, } | { "type": "extension_error", extensionPath: string, event: string, error: string, } | { "type": "extension_ui_request", requestId: RequestId, 
+/**
+ * Who it comes from, as the host knows it.
+ */
+asker?: Asker, } & (Question | Announcement) | { "type": "extension_ui_render", requestId: RequestId, 
+/**
+ * The extension that draws it.
+ */
+extensionId?: string, 
 /**
  * From top to bottom, each a list of spans; all of it, not the difference.
  */
@@ -829,6 +849,33 @@ responses: { [key in string]: JsonValue }, } | { "method": "cancelled" };
  * What happens to a command whose record cannot be written.
  */
 export type AppendFailurePolicy = "best_effort" | "fail_closed";
+
+/**
+ * What the host wants to know before it lets something happen.
+ */
+export type Approval = { capability: string, 
+/**
+ * The path, host, command or variable.
+ */
+target: string, 
+/**
+ * The extension that wants it; without one, the model does.
+ */
+extensionId?: string, 
+/**
+ * Where that extension comes from.
+ */
+origin?: string, 
+/**
+ * The call of a tool that waits for the answer.
+ */
+toolCallId?: ToolCallId, };
+
+/**
+ * Who puts something before a person. The host fills it in and no extension can: a client shows what the host asks in a way of its
+ * own, whatever an extension writes into its questions.
+ */
+export type Asker = { "by": "host", approval: Approval, } | { "by": "extension", extensionId: string, };
 
 /**
  * What the model said.
@@ -923,6 +970,19 @@ timestamp: string, };
 export type BranchSummaryMessage = { summary: string, fromId: EntryId, timestamp: number, };
 
 /**
+ * Where a cache that holds the first envelope stops being of use for the second.
+ */
+export type CacheBreak = { 
+/**
+ * How many segments of the second envelope stand before it.
+ */
+index: number, cause: Cause, 
+/**
+ * Tokens behind the break that say the same as before, and are paid for again.
+ */
+tokensLost: number, };
+
+/**
  * What the provider's cache did with a segment.
  */
 export type CacheState = "cached" | "written" | "uncached";
@@ -935,6 +995,21 @@ export type Cancellable = {
  * Whether an extension prevented it.
  */
 cancelled: boolean, };
+
+export type Cause = { "type": "model", before: string | null, after: string | null, } | { "type": "segment", change: Change, };
+
+/**
+ * What happened to a segment.
+ */
+export type Change = { what: What, kind: Kind, role: Role, id?: string, before?: Place, after?: Place, 
+/**
+ * Tokens in the second envelope less tokens in the first.
+ */
+tokens: number, 
+/**
+ * What changed inside a segment that lists things.
+ */
+items?: Items, };
 
 /**
  * To `set_lifecycle`.
@@ -1326,7 +1401,7 @@ refusedAnswerCount?: number, };
 /**
  * A named addition to the document's protocol; `server_ready` lists those that the server has.
  */
-export type Feature = "error_codes" | "client_id" | "lifecycle" | "subscribe" | "startup_recovery" | "command_history" | "tree" | "labels" | "message_paging" | "session_search" | "session_cost" | "envelopes" | "queue" | "active_tools" | "context_sources" | "files" | "delete_stored_session" | "ui_resolved" | "ui_render" | "extensions";
+export type Feature = "error_codes" | "client_id" | "lifecycle" | "subscribe" | "startup_recovery" | "command_history" | "tree" | "labels" | "message_paging" | "session_search" | "session_cost" | "envelopes" | "strips" | "askers" | "queue" | "active_tools" | "context_sources" | "files" | "delete_stored_session" | "ui_resolved" | "ui_render" | "extensions";
 
 /**
  * What the answer to a question of an interview looks like.
@@ -1436,6 +1511,11 @@ export type ImageBlock = {
  */
 data: string, mimeType: string, };
 
+/**
+ * The names of memory files, skills or tools that came, went, or say something else.
+ */
+export type Items = { added: Array<string>, removed: Array<string>, changed: Array<string>, };
+
 export type JournalCompaction = { runs: number, droppedEntries: number, 
 /**
  * Milliseconds since 1970.
@@ -1452,6 +1532,16 @@ export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in
  * To `get_envelope`.
  */
 export type KeptEnvelope = { requestId: ModelRequestId, envelope: Envelope, };
+
+/**
+ * To `get_strip`.
+ */
+export type KeptStrip = { requestId: ModelRequestId, strip: Strip, };
+
+/**
+ * The eleven kinds of segment.
+ */
+export type Kind = "text" | "static_var" | "system_prompt" | "memory" | "skills" | "tool_overview" | "tool_call_request" | "tool_call_result" | "document" | "long_text" | "media";
 
 /**
  * A bookmark on another entry; the last one wins.
@@ -1774,7 +1864,11 @@ export type Open<T> = T | string & {};
 /**
  * A question that waits for an answer.
  */
-export type OpenQuestion = { requestId: RequestId, } & ({ "method": "select", title: string, options: Array<string>, timeout?: number, } | { "method": "confirm", title: string, message: string, timeout?: number, } | { "method": "input", title: string, placeholder?: string, timeout?: number, } | { "method": "editor", title: string, prefill?: string, timeout?: number, } | { "method": "interview", title?: string, questions: Array<FormField>, timeout?: number, });
+export type OpenQuestion = { requestId: RequestId, 
+/**
+ * Who asks, as the host knows it.
+ */
+asker?: Asker, } & ({ "method": "select", title: string, options: Array<string>, timeout?: number, } | { "method": "confirm", title: string, message: string, timeout?: number, } | { "method": "input", title: string, placeholder?: string, timeout?: number, } | { "method": "editor", title: string, prefill?: string, timeout?: number, } | { "method": "interview", title?: string, questions: Array<FormField>, timeout?: number, });
 
 /**
  * To `create_session` and `load_session`.
@@ -1792,6 +1886,11 @@ export type Origin = { "from": "user" } | { "from": "built_in" } | { "from": "fi
 export type Part = "thinking" | "redacted_thinking" | "bash_execution" | "custom" | "branch_summary" | "compaction_summary" | "section" | "unknown" | "nothing";
 
 export type Phase = "command_accepted" | "command_started" | "command_finished";
+
+/**
+ * Where a segment stands.
+ */
+export type Place = { message: number, segment: number, };
 
 /**
  * Who runs a model, as manifests and settings name them.
@@ -2109,6 +2208,36 @@ nextCursor?: string, };
  */
 export type StreamingBehavior = "steer" | "followUp";
 
+/**
+ * A prompt without its contents.
+ */
+export type Strip = { 
+/**
+ * Every segment in prompt order: its kind and its tokens.
+ */
+segments: [Kind, number][], 
+/**
+ * What the cache did with so many segments in turn.
+ */
+cache: Array<[StripCache, number]>, 
+/**
+ * All of them together.
+ */
+tokens: Tokens, 
+/**
+ * Absent where there was no request before it, or the cache held.
+ */
+cacheBreak?: CacheBreak, 
+/**
+ * The segment at which it broke, in a few words.
+ */
+brokenAt?: string, };
+
+/**
+ * What the cache did with a segment, as far as that is known.
+ */
+export type StripCache = "cached" | "written" | "uncached" | "unknown";
+
 export type Style = { foreground?: Colour, background?: Colour, bold?: boolean, dim?: boolean, italic?: boolean, underline?: boolean, strikethrough?: boolean, inverse?: boolean, };
 
 /**
@@ -2318,5 +2447,7 @@ export type UserMessage = { content: Content, timestamp: number, };
 export type Version = "1.0";
 
 export type VersionMetrics = { sessionCount: number, };
+
+export type What = "added" | "removed" | "changed" | "moved" | "unchanged";
 
 export type WidgetPlacement = "aboveEditor" | "belowEditor";

@@ -17,6 +17,7 @@ pub mod prompt;
 pub mod schema;
 pub mod shape;
 pub mod stats;
+pub mod strip;
 mod text;
 pub mod tokens;
 mod validate;
@@ -34,6 +35,7 @@ pub use self::{
     project::{LONG_TEXT, SNIPPET, project},
     prompt::{Prompt, Provenance, Said, Skill, Span, SpanError, SpanSource, SystemPart, SystemText, Tool},
     stats::{Stats, Tally, stats},
+    strip::{Strip, StripCache, strip, strip_after},
     tokens::{Counter, estimate, reconcile},
     validate::{is_valid, validate},
 };

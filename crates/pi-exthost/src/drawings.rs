@@ -29,6 +29,7 @@ use pi_transcript::{
 };
 
 use crate::{
+    guest::GuestId,
     port::{Canvas, Drawing, Easel, Size, canvas},
     questions::Audience,
 };
@@ -126,6 +127,7 @@ impl Drawings {
     /// when `cancel` is signalled or it is dropped. Nothing where nobody could see it.
     pub fn open(
         &self,
+        from: &GuestId,
         drawing: &Drawing,
         cancel: CancellationToken,
     ) -> Result<Option<(Canvas, impl Future<Output = ()> + Send + use<>)>, TooMany> {
@@ -141,6 +143,7 @@ impl Drawings {
         let (pressed, away) = (Arc::new(Pressed::default()), cancel);
         let carrier = Carrier {
             closing: Closing { shared: Arc::clone(&self.shared), id: id.clone(), outcome: Outcome::Cancelled },
+            extension_id: from.to_string(),
             placement,
             frames,
             size: size.subscribe(),
@@ -224,6 +227,8 @@ impl Shared {
 /// Carries the frames of one component.
 struct Carrier {
     closing: Closing,
+    /// Who draws it.
+    extension_id: String,
     placement: Placement,
     frames: watch::Receiver<crate::port::Frame>,
     size: watch::Receiver<Size>,
@@ -274,7 +279,8 @@ impl Carrier {
         let lines = styled::styled(&self.frames.borrow_and_update());
         let width = self.size.borrow().columns;
         let (request_id, placement) = (self.closing.id.clone(), self.placement);
-        let render = AgentEvent::ExtensionUiRender { request_id, lines, width, placement };
+        let extension_id = Some(self.extension_id.clone());
+        let render = AgentEvent::ExtensionUiRender { request_id, extension_id, lines, width, placement };
         self.closing.shared.show(render, &self.closing.id);
     }
 

@@ -24,7 +24,7 @@ use pi_transcript::{
     Entry, EntryId, Header, ModelId, ProviderId, ThinkingLevel,
     event::CompactionResult,
     message::AssistantMessage,
-    question::{Announcement, Asked},
+    question::{Announcement, Approval, Asked},
 };
 
 pub use self::{
@@ -129,6 +129,8 @@ pub enum Request {
 
     /// Puts a question before a person.
     Ask(Asked, Reply<Settled>),
+    /// The host's own question whether the extension may do something.
+    AskApproval(Approval, Asked, Reply<Settled>),
     Announce(Announcement, Reply<()>),
     /// Room to draw in; nothing where nobody could see it.
     Draw(Drawing, Reply<Option<Canvas>>),

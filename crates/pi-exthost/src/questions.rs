@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use pi_transcript::{
     AgentEvent, RequestId,
-    question::{Announcement, Answer, Asked, Misfit, Outcome, UiRequest, check},
+    question::{Announcement, Answer, Approval, Asked, Asker, Misfit, Outcome, UiRequest, check},
 };
 
 use crate::{guest::GuestId, port::Settled};
@@ -30,6 +30,9 @@ pub const MOST_OPEN: usize = 1000;
 
 /// During what an extension failed that asked too much.
 const ASKING: &str = "extension_ui_request";
+
+/// Who could not ask whether something may be done.
+const HOST: &str = "agent";
 
 /// Whether there is a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +60,7 @@ struct Shared {
 
 struct Open {
     id: RequestId,
-    from: GuestId,
+    asker: Asker,
     asked: Asked,
     since: Instant,
     timeout: Duration,
@@ -68,7 +71,7 @@ struct Open {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenQuestion {
     pub id: RequestId,
-    pub from: GuestId,
+    pub asker: Asker,
     pub asked: Asked,
     /// How long it will wait.
     pub left: Duration,
@@ -98,12 +101,21 @@ impl Questions {
 
     /// Puts a question before a person and waits for its end. When `cancel` is signalled, or the future is dropped, the
     /// question is cancelled and clients are told so. Whoever asks for a guest pauses its stopwatch meanwhile.
-    pub async fn ask(&self, from: GuestId, asked: Asked, cancel: &CancellationToken) -> Settled {
+    pub async fn ask(&self, from: &GuestId, asked: Asked, cancel: &CancellationToken) -> Settled {
+        self.put(Asker::extension(from.as_str()), asked, cancel).await
+    }
+
+    /// The same for the host itself, which wants to know whether something may be done.
+    pub async fn ask_approval(&self, approval: Approval, asked: Asked, cancel: &CancellationToken) -> Settled {
+        self.put(Asker::Host { approval }, asked, cancel).await
+    }
+
+    async fn put(&self, asker: Asker, asked: Asked, cancel: &CancellationToken) -> Settled {
         if self.shared.audience == Audience::Nobody || cancel.is_cancelled() {
             return Settled::Cancelled;
         }
         let timeout = asked.question().timeout().map_or(DEFAULT_TIMEOUT, Duration::from_millis);
-        let Some((mut closing, mut answer)) = self.open(from, asked, timeout) else { return Settled::Cancelled };
+        let Some((mut closing, mut answer)) = self.open(asker, asked, timeout) else { return Settled::Cancelled };
         let over = tokio::select! {
             // An answer that was taken counts, even if the time is up by now.
             biased;
@@ -142,7 +154,7 @@ impl Questions {
         let open = self.shared.list();
         let question = |open: &Open| OpenQuestion {
             id: open.id.clone(),
-            from: open.from.clone(),
+            asker: open.asker.clone(),
             asked: open.asked.clone(),
             left: open.timeout.saturating_sub(now - open.since),
         };
@@ -158,7 +170,7 @@ impl Questions {
 
     /// Shows something that needs no answer. Where nobody is, a notice is still told: whoever reads what comes of it reads
     /// that as well. Everything else dresses a screen that is not there.
-    pub fn announce(&self, announcement: Announcement) {
+    pub fn announce(&self, from: &GuestId, announcement: Announcement) {
         match (self.shared.audience, &announcement) {
             (
                 Audience::Nobody,
@@ -169,13 +181,14 @@ impl Questions {
                 | Announcement::SetEditorText { .. },
             ) => {}
             (Audience::Nobody, Announcement::Notify { .. }) | (Audience::Somebody, _) => {
-                self.shared.request((self.shared.ids)(), UiRequest::Announcement(announcement))
+                let asker = Asker::extension(from.as_str());
+                self.shared.request((self.shared.ids)(), asker, UiRequest::Announcement(announcement))
             }
         }
     }
 
     /// Nothing, and an event that says so, if too many are open.
-    fn open(&self, from: GuestId, asked: Asked, timeout: Duration) -> Option<(Closing, oneshot::Receiver<Answer>)> {
+    fn open(&self, asker: Asker, asked: Asked, timeout: Duration) -> Option<(Closing, oneshot::Receiver<Answer>)> {
         let (answer, receiver) = oneshot::channel();
         let (id, since) = ((self.shared.ids)(), Instant::now());
         let question = UiRequest::Question(asked.clone());
@@ -183,13 +196,13 @@ impl Questions {
             let mut list = self.shared.list();
             if list.len() >= MOST_OPEN {
                 drop(list);
-                self.shared.turn_away(&from);
+                self.shared.turn_away(asker);
                 return None;
             }
-            list.push(Open { id: id.clone(), from, asked, since, timeout, answer });
+            list.push(Open { id: id.clone(), asker: asker.clone(), asked, since, timeout, answer });
         }
         let closing = Closing { shared: self.shared.clone(), id: id.clone(), outcome: Outcome::Cancelled };
-        self.shared.request(id, question);
+        self.shared.request(id, asker, question);
         Some((closing, receiver))
     }
 }
@@ -198,7 +211,7 @@ impl OpenQuestion {
     /// As clients hear of it.
     pub fn to_event(&self) -> AgentEvent {
         let request = UiRequest::Question(self.asked.clone());
-        AgentEvent::ExtensionUiRequest { request_id: self.id.clone(), request }
+        AgentEvent::ExtensionUiRequest { request_id: self.id.clone(), asker: Some(self.asker.clone()), request }
     }
 }
 
@@ -214,16 +227,19 @@ impl Shared {
         Some(list.remove(position))
     }
 
-    fn turn_away(&self, from: &GuestId) {
+    fn turn_away(&self, asker: Asker) {
         (self.emit)(AgentEvent::ExtensionError {
-            extension_path: from.to_string(),
+            extension_path: match asker {
+                Asker::Extension { extension_id } => extension_id,
+                Asker::Host { .. } => HOST.to_owned(),
+            },
             event: ASKING.to_owned(),
             error: format!("{MOST_OPEN} questions are open, and no more may be"),
         });
     }
 
-    fn request(&self, request_id: RequestId, request: UiRequest) {
-        (self.emit)(AgentEvent::ExtensionUiRequest { request_id, request });
+    fn request(&self, request_id: RequestId, asker: Asker, request: UiRequest) {
+        (self.emit)(AgentEvent::ExtensionUiRequest { request_id, asker: Some(asker), request });
     }
 }
 

@@ -408,7 +408,11 @@ impl Snapshots for Arc<Hall> {
         let (seq, partial) = room.feed().growing();
         let info = room.info(&loaded).await.ok()?;
         let questions = loaded.open_questions().await.ok()?;
-        let asked = |open: pi_session::OpenQuestion| OpenQuestion { request_id: open.id, question: open.asked };
+        let asked = |open: pi_session::OpenQuestion| OpenQuestion {
+            request_id: open.id,
+            asker: Some(open.asker),
+            question: open.asked,
+        };
         Some(SessionSnapshot {
             session_id: session.clone(),
             epoch: position.epoch,

@@ -30,7 +30,7 @@ impl Tally {
     /// Follows what a session tells of its questions.
     pub fn follow(&self, open: &mut OpenQuestions, event: &AgentEvent) {
         match event {
-            AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(_) } => {
+            AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(_), .. } => {
                 self.begin(open, request_id.clone());
             }
             // Components that extensions draw end with the same event.

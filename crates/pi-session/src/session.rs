@@ -7,7 +7,7 @@ mod answer;
 
 use std::sync::Arc;
 
-use pi_envelope::Envelope;
+use pi_envelope::{Envelope, Strip};
 use pi_exthost::{
     drawings::{KeyFault, Press},
     port::{CommandInfo, ToolInfo},
@@ -271,6 +271,22 @@ impl Session {
 
     pub async fn envelope(&self, request: RequestId) -> Result<Option<Arc<Envelope>>, SessionGone> {
         self.ask(|reply| Request::Envelope(Some(request), reply)).await
+    }
+
+    /// What a bar of a request needs; `before` is the request whose prompt the cache may hold. One that is not kept any more
+    /// tells nothing about the cache.
+    pub async fn strip(&self, request: RequestId, before: Option<RequestId>) -> Result<Option<Strip>, SessionGone> {
+        let Some(envelope) = self.envelope(request).await? else { return Ok(None) };
+        let before = match before {
+            Some(before) => self.envelope(before).await?,
+            None => None,
+        };
+        let reckoned = tokio::task::spawn_blocking(move || match before {
+            Some(before) => pi_envelope::strip_after(&before, &envelope),
+            None => pi_envelope::strip(&envelope),
+        });
+        // It is pure and does not panic; a runtime that ends takes the session with it.
+        reckoned.await.map(Some).map_err(|_| SessionGone)
     }
 
     /// Every request to a model of which the envelope is kept, the oldest first.

@@ -104,7 +104,7 @@ impl State {
                 }
                 drop(reply.send(echo));
             }
-            Request::Ask(asked, reply) => {
+            Request::Ask(asked, reply) | Request::AskApproval(_, asked, reply) => {
                 self.questions.push(asked);
                 give(reply, self.answers.pop_front().unwrap_or(Settled::Cancelled));
             }
@@ -215,6 +215,7 @@ fn describe(request: &Request) -> String {
         Request::Compact { instructions, .. } => format!("compact {}", json!(instructions)),
         Request::Complete(completion, _) => format!("complete {}", json!(completion.messages)),
         Request::Ask(asked, _) => format!("ask {}", asked.question().method()),
+        Request::AskApproval(approval, ..) => format!("ask approval of {}", approval.capability),
         Request::Announce(announcement, _) => format!("announce {}", json!(announcement)),
         Request::Draw(drawing, _) => format!("draw {drawing:?}"),
         Request::Emit { channel, data, .. } => format!("emit {channel} {data}"),

@@ -21,7 +21,7 @@ use crate::{
     json::{Extra, Open, present},
     message::Message,
     model::ThinkingLevel,
-    question::{Outcome, UiRequest},
+    question::{Asker, Outcome, UiRequest},
     usage::Usage,
 };
 
@@ -145,12 +145,18 @@ pub enum AgentEvent {
     /// An extension asks a person, or tells them something.
     ExtensionUiRequest {
         request_id: RequestId,
+        /// Who it comes from, as the host knows it.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        asker: Option<Asker>,
         #[serde(flatten)]
         request: UiRequest,
     },
     /// What a component of an extension looks like now; a new one begins with its first render. Keys go back by its id.
     ExtensionUiRender {
         request_id: RequestId,
+        /// The extension that draws it.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        extension_id: Option<String>,
         /// From top to bottom, each a list of spans; all of it, not the difference.
         lines: Vec<Vec<Span>>,
         /// The columns for which it was drawn.

@@ -15,7 +15,7 @@ pub use self::{
     asked::Asked,
     check::{Flaw, Misfit, check},
 };
-use crate::json::present;
+use crate::{id::ToolCallId, json::present};
 
 /// What an extension puts before a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, TS)]
@@ -23,6 +23,36 @@ use crate::json::present;
 pub enum UiRequest {
     Question(Asked),
     Announcement(Announcement),
+}
+
+/// Who puts something before a person. The host fills it in and no extension can: a client shows what the host asks in a way of its
+/// own, whatever an extension writes into its questions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "by", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Asker {
+    /// The host itself: whether something may be done.
+    Host { approval: Approval },
+    /// An extension; title, texts and options are its own words.
+    Extension { extension_id: String },
+}
+
+/// What the host wants to know before it lets something happen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct Approval {
+    pub capability: String,
+    /// The path, host, command or variable.
+    pub target: String,
+    /// The extension that wants it; without one, the model does.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub extension_id: Option<String>,
+    /// Where that extension comes from.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// The call of a tool that waits for the answer.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
 }
 
 /// Something that waits for an answer. `timeout` is in milliseconds.
@@ -191,6 +221,12 @@ pub enum Outcome {
     TimedOut,
     /// Whoever drew the component has put it away.
     Closed,
+}
+
+impl Asker {
+    pub fn extension(id: impl Into<String>) -> Self {
+        Self::Extension { extension_id: id.into() }
+    }
 }
 
 impl Question {

@@ -86,6 +86,7 @@ registry! {
         SetLabel = "set_label":                                                     Mutates  Control     Driver, addition Labels;
         ListRequests = "list_requests" -> ModelRequestList:                         Read     Control     Viewer, addition Envelopes;
         GetEnvelope = "get_envelope" -> Box<KeptEnvelope>:                          Read     Control     Viewer, addition Envelopes;
+        GetStrip = "get_strip" -> KeptStrip:                                        Read     Control     Viewer, addition Strips;
         GetQueue = "get_queue" -> Queue:                                            Read     Control     Viewer, addition Queue;
         EditQueue = "edit_queue" -> Queue:                                          Mutates  Control     Driver, addition Queue;
         SetActiveTools = "set_active_tools" -> ActiveTools:                         Mutates  Control     Driver, addition ActiveTools;

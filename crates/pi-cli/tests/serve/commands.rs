@@ -100,6 +100,16 @@ fn every_read_of_a_session_is_answered() {
         let envelope =
             client.ask(&json!({"type": "get_envelope", "id": "e", "sessionId": "s", "requestId": request})).await;
         check(&envelope, &json!({"success": true, "data": {"requestId": request}}));
+        let strip =
+            client.ask(&json!({"type": "get_strip", "id": "strip", "sessionId": "s", "requestId": request})).await;
+        let told = strip["data"]["strip"]["segments"].as_array().expect("segments").len();
+        let messages = envelope["data"]["envelope"]["messages"].as_array().expect("messages").iter();
+        let kept: usize = messages.filter_map(|message| Some(message["segments"].as_array()?.len())).sum();
+        assert_eq!(told, kept, "every segment is in the strip");
+        assert!(strip.to_string().len() * 4 < envelope.to_string().len(), "and nothing of what it says: {strip}");
+        let nowhere =
+            client.ask(&json!({"type": "get_strip", "id": "none", "sessionId": "s", "requestId": "r-none"})).await;
+        check(&nowhere, &json!({"success": false, "code": "not_found"}));
         let tools = client.ask(&json!({"type": "get_tools", "id": "t", "sessionId": "s"})).await;
         let names: Vec<&str> = tools["data"]["tools"]
             .as_array()

@@ -13,7 +13,7 @@ use pi_policy::{
     Answer, Breadth, Moment, Question, Term,
     config::{DenyEntry, GrantEntry},
 };
-use pi_transcript::question::{self, Asked};
+use pi_transcript::question::{self, Approval, Asked};
 
 use super::rulebook::{Lasting, Rulebook};
 use crate::port::{Conversation, Settled};
@@ -95,7 +95,14 @@ pub(crate) async fn ask(
         timeout: None,
     };
     let asked = Asked::try_from(asked).expect("five different options can be asked for");
-    let settled = conversation.ask(asked).await;
+    let approval = Approval {
+        capability: capability.to_string(),
+        target: question.action().target.in_one_line(),
+        extension_id: Some(petitioner.name.to_owned()),
+        origin: petitioner.origin.map(ending),
+        tool_call_id: None,
+    };
+    let settled = conversation.ask_approval(approval, asked).await;
     let chosen = match settled {
         Ok(Settled::Answered(question::Answer::Select { value })) => value,
         Ok(Settled::Answered(_)) => NO.to_owned(),

@@ -13,7 +13,7 @@ use pi_transcript::{
     Entry, EntryId, Header, ModelId, ProviderId, ThinkingLevel,
     event::CompactionResult,
     message::AssistantMessage,
-    question::{Announcement, Asked},
+    question::{Announcement, Approval, Asked},
 };
 
 use super::{
@@ -136,6 +136,11 @@ impl Conversation {
 
     pub async fn ask(&self, question: Asked) -> Result<Settled, Refusal> {
         self.request(|reply| Request::Ask(question, reply)).await
+    }
+
+    /// Asks in the name of the host whether the guest may do something.
+    pub(crate) async fn ask_approval(&self, approval: Approval, question: Asked) -> Result<Settled, Refusal> {
+        self.request(|reply| Request::AskApproval(approval, question, reply)).await
     }
 
     pub async fn announce(&self, announcement: Announcement) -> Result<(), Refusal> {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use pi_exthost::{
-    Drawings,
+    Drawings, GuestId,
     drawings::{KeyFault, MOST, Press, TooMany},
     port::{Canvas, Drawing, Frame, Size},
     questions::Audience,
@@ -39,7 +39,7 @@ impl Person {
     }
 
     fn open(&self, drawing: &Drawing) -> (Canvas, JoinHandle<()>) {
-        let opened = self.drawings.open(drawing, self.life.child_token()).expect("there is room");
+        let opened = self.drawings.open(&GuestId::from("g"), drawing, self.life.child_token()).expect("there is room");
         let (canvas, carried) = opened.expect("somebody looks");
         (canvas, tokio::spawn(carried))
     }
@@ -202,9 +202,15 @@ async fn abort_takes_away_what_has_the_keys_and_the_end_takes_everything() {
 async fn there_are_not_too_many_and_none_where_nobody_looks() {
     let person = Person::new(Audience::Somebody);
     let held: Vec<_> = (0..MOST).map(|_| person.open(&Drawing::Editor)).collect();
-    let refused = person.drawings.open(&Drawing::Editor, CancellationToken::new());
+    let refused = person.drawings.open(&GuestId::from("g"), &Drawing::Editor, CancellationToken::new());
     assert_eq!(refused.err(), Some(TooMany));
     drop(held);
     let nobody = Person::new(Audience::Nobody);
-    assert!(nobody.drawings.open(&Drawing::Editor, CancellationToken::new()).expect("no refusal").is_none());
+    assert!(
+        nobody
+            .drawings
+            .open(&GuestId::from("g"), &Drawing::Editor, CancellationToken::new())
+            .expect("no refusal")
+            .is_none()
+    );
 }

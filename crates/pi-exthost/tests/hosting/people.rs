@@ -35,7 +35,7 @@ impl SessionPort for Desk {
         let (questions, abort) = (self.questions.clone(), self.abort.clone());
         tokio::spawn(async move {
             tokio::select! {
-                settled = questions.ask(from, asked, &abort) => drop(reply.send(Ok(settled))),
+                settled = questions.ask(&from, asked, &abort) => drop(reply.send(Ok(settled))),
                 () = reply.closed() => {}
             }
         });

@@ -13,7 +13,7 @@ use pi_exthost::{
 };
 use pi_transcript::{
     AgentEvent, RequestId,
-    question::{Announcement, Answer, Asked, Misfit, Question},
+    question::{Announcement, Answer, Approval, Asked, Misfit, Question},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -50,7 +50,7 @@ impl Person {
         let asking = tokio::spawn(async move {
             let start = Instant::now();
             let asked = Asked::new(question).expect("it can be answered");
-            (questions.ask(GuestId::from("g"), asked, &abort).await, start.elapsed())
+            (questions.ask(&GuestId::from("g"), asked, &abort).await, start.elapsed())
         });
         yield_now().await;
         asking
@@ -84,6 +84,48 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn colour() -> Value {
     json!({ "method": "select", "title": "Colour?", "options": ["red", "blue"] })
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_are_told_who_asks_and_nobody_else_can_be_the_host() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = told.clone();
+    let questions = Questions::new(
+        Audience::Somebody,
+        || RequestId::from("q"),
+        move |event| {
+            let event = serde_json::to_value(event).expect("JSON");
+            heard.lock().expect("no test panicked").push(event["asker"].clone());
+        },
+    );
+    let asked = || Asked::new(serde_json::from_value(colour()).expect("a question")).expect("it can be answered");
+    let approval = Approval {
+        capability: "exec".to_owned(),
+        target: "ls".to_owned(),
+        extension_id: None,
+        origin: None,
+        tool_call_id: Some("c1".into()),
+    };
+    let abort = CancellationToken::new();
+    let expected = [
+        json!({ "by": "extension", "extensionId": "g" }),
+        json!({ "by": "host", "approval": { "capability": "exec", "target": "ls", "toolCallId": "c1" } }),
+    ];
+    let (guest, host) = (GuestId::from("g"), questions.clone());
+    let asking =
+        async { tokio::join!(questions.ask(&guest, asked(), &abort), host.ask_approval(approval, asked(), &abort)) };
+    let looking = async {
+        yield_now().await;
+        let open: Vec<Value> =
+            questions.list_open().iter().map(|open| serde_json::to_value(&open.asker).expect("JSON")).collect();
+        assert_eq!(open, expected, "whoever comes later is told the same");
+        abort.cancel();
+    };
+    tokio::join!(asking, looking);
+    questions.announce(&guest, Announcement::SetTitle { title: "t".to_owned() });
+    let told: Vec<Value> =
+        told.lock().expect("no test panicked").iter().filter(|asker| !asker.is_null()).cloned().collect();
+    assert_eq!(told, [expected[0].clone(), expected[1].clone(), expected[0].clone()]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -179,9 +221,9 @@ async fn end_of_the_session_cancels_all() {
 async fn nobody_is_asked_nothing() {
     let person = Person::new(Audience::Nobody);
     assert_eq!(person.ask(colour()).await.await.unwrap(), (Settled::Cancelled, Duration::ZERO));
-    person.questions.announce(Announcement::SetTitle { title: "t".to_owned() });
+    person.questions.announce(&GuestId::from("g"), Announcement::SetTitle { title: "t".to_owned() });
     person.saw(&[]);
-    person.questions.announce(Announcement::Notify { message: "m".to_owned(), notify_type: None });
+    person.questions.announce(&GuestId::from("g"), Announcement::Notify { message: "m".to_owned(), notify_type: None });
     person.saw(&["q1 notify"]);
 }
 
@@ -189,7 +231,7 @@ async fn nobody_is_asked_nothing() {
 async fn client_that_comes_back_is_asked_again() {
     let person = Person::new(Audience::Somebody);
     let asking = person.ask(colour()).await;
-    person.questions.announce(Announcement::SetTitle { title: "t".to_owned() });
+    person.questions.announce(&GuestId::from("g"), Announcement::SetTitle { title: "t".to_owned() });
     let again: Vec<_> = person.questions.list_open().iter().map(|open| line(&open.to_event())).collect();
     assert_eq!(again, ["q1 select"]);
     person.saw(&["q1 select", "q2 setTitle"]);
@@ -220,7 +262,7 @@ fn answer_that_was_taken_counts_whatever_comes_with_it() {
         };
         let (settled, was_taken) = std::thread::scope(|scope| {
             let person = scope.spawn(person);
-            let settled = runtime.block_on(questions.ask(GuestId::from("g"), asked, &abort));
+            let settled = runtime.block_on(questions.ask(&GuestId::from("g"), asked, &abort));
             (settled, person.join().expect("no panic"))
         });
         assert_eq!(matches!(settled, Settled::Answered(_)), was_taken, "{settled:?}");

@@ -52,7 +52,7 @@ impl SessionPort for Session {
     fn submit(&self, _: GuestId, request: Request) -> BoxFuture<'_, ()> {
         let mut diary = self.diary.lock().expect("no panic");
         match request {
-            Request::Ask(asked, reply) => {
+            Request::Ask(asked, reply) | Request::AskApproval(_, asked, reply) => {
                 diary.asked.push(format!("{asked:?}"));
                 if self.is_silent {
                     diary.open.push(reply);

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use pi_engine::{Ending, Header, Outcome, Replay};
-use pi_transcript::{AgentEvent, SessionId, question::UiRequest};
+use pi_transcript::SessionId;
 use pi_wire::{
     Command, Kind, ServerCommand, ServerEvent,
     command::{SetLifecycle, Subscribe, SwitchSession, Unsubscribe},
@@ -123,8 +123,7 @@ async fn ask_again(room: Arc<Room>, connection: Arc<Connection>) {
     let Some(session) = room.loaded() else { return };
     let Ok(questions) = session.open_questions().await else { return };
     for question in questions {
-        let event =
-            AgentEvent::ExtensionUiRequest { request_id: question.id, request: UiRequest::Question(question.asked) };
+        let event = question.to_event();
         let numbered = Numbered { session_id: room.id().clone(), seq: None, epoch: None, event: Box::new(event) };
         if connection.outbox.send(frame(&ServerEvent::Event(Box::new(numbered)))).is_err() {
             return;

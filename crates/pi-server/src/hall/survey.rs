@@ -13,14 +13,14 @@ use pi_session::{
 use pi_transcript::{RequestId, SessionId, SessionStats};
 use pi_wire::{
     Data, Error, SessionCommand,
-    command::{EditQueue, Extended, ListFiles, ListRequests, QueueEdit, SetContextSource, StreamingBehavior},
+    command::{EditQueue, Extended, GetStrip, ListFiles, ListRequests, QueueEdit, SetContextSource, StreamingBehavior},
     error::Missing,
     id::{ContextSourceId, ModelRequestId, QueueItemId},
     limits,
     response::{
         ContextSource as ToldSource, ContextSourceKind, ContextSourceList, EntryTree, FileKind, FileList, KeptEnvelope,
-        ListedFile, ListedTool, ModelRequest, ModelRequestList, Queue, QueueItem, SessionFile, SessionFileList,
-        Skill as ToldSkill, SkillList, ToolList, TreeNode,
+        KeptStrip, ListedFile, ListedTool, ModelRequest, ModelRequestList, Queue, QueueItem, SessionFile,
+        SessionFileList, Skill as ToldSkill, SkillList, ToolList, TreeNode,
     },
 };
 use tokio::task::spawn_blocking;
@@ -75,6 +75,7 @@ impl Hall {
                     None => Err(Error::NotFound(Missing::ModelRequest(wanted.request_id)).into()),
                 }
             }
+            SessionCommand::GetStrip(wanted) => strip(session, wanted).await?,
             SessionCommand::GetQueue(_) => told(Data::GetQueue(line(session.queue().await?))),
             SessionCommand::EditQueue(wanted) => edit_queue(session, wanted).await?,
             SessionCommand::ListContextSources(_) => {
@@ -162,6 +163,16 @@ fn tree(outline: Outline) -> EntryTree {
         nodes: outline.nodes.into_iter().map(node).collect(),
         truncated: (outline.left_out > 0).then_some(true),
     }
+}
+
+/// What a bar of a request needs.
+async fn strip(session: &Session, wanted: GetStrip) -> Result<Outcome, SessionGone> {
+    let GetStrip { request_id, before } = wanted;
+    let before = before.map(|before| RequestId(before.0));
+    Ok(match session.strip(RequestId(request_id.0.clone()), before).await? {
+        Some(strip) => told(Data::GetStrip(KeptStrip { request_id, strip })),
+        None => Err(Error::NotFound(Missing::ModelRequest(request_id)).into()),
+    })
 }
 
 /// The latest first.

@@ -20,8 +20,11 @@ use pi_extproto::{
     },
 };
 use pi_transcript::{
-    AgentEvent, Block, EntryId, ModelId, ProviderId, event::CompactionResult, json::Extra, message::AssistantMessage,
-    question::Asked,
+    AgentEvent, Block, EntryId, ModelId, ProviderId,
+    event::CompactionResult,
+    json::Extra,
+    message::AssistantMessage,
+    question::{Approval, Asked},
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -102,12 +105,13 @@ impl Mailbox {
             Request::Compact { instructions, reply } => self.compact_for(instructions, reply),
             Request::Complete(completion, reply) => self.complete(from, *completion, reply),
             Request::Ask(asked, reply) => self.ask(from, asked, reply),
+            Request::AskApproval(approval, asked, reply) => self.ask_approval(approval, asked, reply),
             Request::Announce(announcement, reply) => {
                 self.traces.note(&from, &announcement);
-                self.parts.questions.announce(announcement);
+                self.parts.questions.announce(&from, announcement);
                 answer(reply, Ok(()));
             }
-            Request::Draw(drawing, reply) => self.draw(&drawing, reply),
+            Request::Draw(drawing, reply) => self.draw(&from, &drawing, reply),
             Request::Emit { channel, data, reply } => self.emit(channel, data, reply),
             Request::RegistrationChanged(reply) => {
                 self.take_offers();
@@ -140,8 +144,8 @@ impl Mailbox {
     fn take_offers(&mut self) {
         self.tools.refresh(self.parts.guests.tools());
         self.refresh_models();
-        for removal in self.traces.of_those_gone(&self.parts.guests.registrations()) {
-            self.parts.questions.announce(removal);
+        for (from, removal) in self.traces.of_those_gone(&self.parts.guests.registrations()) {
+            self.parts.questions.announce(&from, removal);
         }
         // Clients read the lists of commands and models anew; Pi has no event for this.
         self.tell(vec![AgentEvent::Other(Extra::from_iter([("type".to_owned(), "offers_changed".into())]))]);
@@ -233,12 +237,18 @@ impl Mailbox {
     /// A question to a person.
     fn ask(&mut self, from: GuestId, asked: Asked, reply: Reply<Settled>) {
         let (questions, cancel) = (self.parts.questions.clone(), self.life.child_token());
-        self.spawn_for(reply, async move { Ok(questions.ask(from, asked, &cancel).await) });
+        self.spawn_for(reply, async move { Ok(questions.ask(&from, asked, &cancel).await) });
+    }
+
+    /// Whether an extension may do something.
+    fn ask_approval(&mut self, approval: Approval, asked: Asked, reply: Reply<Settled>) {
+        let (questions, cancel) = (self.parts.questions.clone(), self.life.child_token());
+        self.spawn_for(reply, async move { Ok(questions.ask_approval(approval, asked, &cancel).await) });
     }
 
     /// Room to draw in. It is taken away with the session, or when somebody aborts.
-    fn draw(&mut self, drawing: &Drawing, reply: Reply<Option<Canvas>>) {
-        match self.parts.drawings.open(drawing, self.life.child_token()) {
+    fn draw(&mut self, from: &GuestId, drawing: &Drawing, reply: Reply<Option<Canvas>>) {
+        match self.parts.drawings.open(from, drawing, self.life.child_token()) {
             Ok(Some((canvas, carried))) => {
                 self.asides.spawn(carried);
                 answer(reply, Ok(Some(canvas)));

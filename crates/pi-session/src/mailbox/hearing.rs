@@ -71,7 +71,7 @@ impl Hearing {
     /// is not any more.
     pub(super) fn prompt(&mut self, event: &AgentEvent) -> Option<Event> {
         let (hook, data) = match event {
-            AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(asked) } => {
+            AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(asked), .. } => {
                 self.prompts.insert(request_id.clone());
                 (Hook::UiPromptStart, json!({ "requestId": request_id, "method": asked.question().method() }))
             }

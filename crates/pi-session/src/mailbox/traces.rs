@@ -38,9 +38,12 @@ impl Traces {
     }
 
     /// What takes away what those left who are not here any more.
-    pub(super) fn of_those_gone(&mut self, here: &[Arc<Registration>]) -> Vec<Announcement> {
+    pub(super) fn of_those_gone(&mut self, here: &[Arc<Registration>]) -> Vec<(GuestId, Announcement)> {
         let is_gone = |id: &GuestId| here.iter().all(|registration| registration.id != *id);
-        self.0.extract_if(.., |id, _| is_gone(id)).flat_map(|(_, removals)| removals).collect()
+        let of_one = |(id, removals): (GuestId, Vec<Announcement>)| {
+            removals.into_iter().map(move |removal| (id.clone(), removal))
+        };
+        self.0.extract_if(.., |id, _| is_gone(id)).flat_map(of_one).collect()
     }
 }
 
@@ -61,7 +64,7 @@ mod tests {
         }
         traces.note(&"stays".into(), &status("c", Some("1")));
         let here = [Arc::new(Registration::new("stays".into(), "x"))];
-        assert_eq!(traces.of_those_gone(&here), [status("a", None)]);
+        assert_eq!(traces.of_those_gone(&here), [("g".into(), status("a", None))]);
         assert_eq!(traces.of_those_gone(&here), []);
     }
 }

@@ -172,7 +172,7 @@ impl Run {
             Decision::Allow(grant) => Ok(grant),
             Decision::Deny(denial) => Err(denial),
             Decision::Ask(question) => match &tool.runner {
-                Runner::BuiltIn(_) => self.ask_permission(question).await?,
+                Runner::BuiltIn(_) => self.ask_permission(&call.id, question).await?,
                 // Somebody installed it; what it does is judged when it asks its host for it.
                 Runner::Guest(_) => question.answer(pi_policy::Answer::Yes),
             },

@@ -1,13 +1,13 @@
 //! Asks a person whether the model may do something that no rule decides.
 
-use pi_exthost::{GuestId, port::Settled};
+use pi_exthost::port::Settled;
 use pi_policy::{Answer, Breadth, Denial, Grant, Question, Reason, Term};
-use pi_transcript::question::{self, Asked};
+use pi_transcript::{
+    ToolCallId,
+    question::{self, Approval, Asked},
+};
 
 use super::{Run, desk::Gone};
-
-/// In whose name the question is asked: clients show who wants to know.
-const AGENT: &str = "agent";
 
 const ONCE: &str = "Yes, this once";
 const SESSION: &str = "Yes, for this session";
@@ -15,7 +15,11 @@ const NO: &str = "No";
 
 impl Run {
     /// Waits for the answer of a person; nobody answering is a no.
-    pub(super) async fn ask_permission(&self, question: Question) -> Result<Result<Grant, Denial>, Gone> {
+    pub(super) async fn ask_permission(
+        &self,
+        call: &ToolCallId,
+        question: Question,
+    ) -> Result<Result<Grant, Denial>, Gone> {
         let asked = question::Question::Select {
             title: format!("The model asks for {}", describe(&question)),
             // Whoever presses enter without reading has allowed nothing.
@@ -23,7 +27,15 @@ impl Run {
             timeout: None,
         };
         let asked = Asked::try_from(asked).expect("three different options can be asked for");
-        let settled = self.parts.questions.ask(GuestId::from(AGENT), asked, &self.cancel).await;
+        let action = question.action();
+        let approval = Approval {
+            capability: action.capability.to_string(),
+            target: action.target.in_one_line(),
+            extension_id: None,
+            origin: None,
+            tool_call_id: Some(call.clone()),
+        };
+        let settled = self.parts.questions.ask_approval(approval, asked, &self.cancel).await;
         let answer = match settled {
             Settled::Answered(question::Answer::Select { value }) if value == ONCE => Answer::Yes,
             Settled::Answered(question::Answer::Select { value }) if value == SESSION => {

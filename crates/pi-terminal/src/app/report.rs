@@ -149,7 +149,7 @@ impl App {
                     self.take_model(model);
                 }
             }
-            AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(asked) } => {
+            AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(asked), .. } => {
                 self.dialogs.push_back(Dialog::in_chat(request_id.clone(), asked));
             }
             AgentEvent::ExtensionUiRequest { request: UiRequest::Announcement(announcement), .. } => {

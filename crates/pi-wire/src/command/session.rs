@@ -202,6 +202,13 @@ payload! {
         request_id: ModelRequestId = required "requestId" MODEL_REQUEST_ID,
     }
 
+    /// The same without what was said: enough to draw a bar of it.
+    GetStrip {
+        request_id: ModelRequestId = required "requestId" MODEL_REQUEST_ID,
+        /// The call before it, whose prompt the cache may hold.
+        before: Option<ModelRequestId> = optional "before" MODEL_REQUEST_ID,
+    }
+
     /// What waits to be said.
     GetQueue {}
 

@@ -1,7 +1,9 @@
 //! Events of one session: numbered, replayable, in one of two forms.
 
 use pi_transcript::{
-    AgentEvent, AssistantMessageEvent, Message, RequestId, SessionId, SessionInfo, json::present, question::Asked,
+    AgentEvent, AssistantMessageEvent, Message, RequestId, SessionId, SessionInfo,
+    json::present,
+    question::{Asked, Asker},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -132,8 +134,12 @@ pub enum SnapshotReason {
 /// A question that waits for an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct OpenQuestion {
     pub request_id: RequestId,
+    /// Who asks, as the host knows it.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub asker: Option<Asker>,
     #[serde(flatten)]
     pub question: Asked,
 }

@@ -161,6 +161,10 @@ pub enum Feature {
     SessionCost,
     /// `list_requests`, `get_envelope`.
     Envelopes,
+    /// `get_strip`.
+    Strips,
+    /// `asker` of questions and announcements, `extensionId` of components.
+    Askers,
     /// `get_queue`, `edit_queue`.
     Queue,
     /// `set_active_tools`; `active` and `source` in `get_tools`.
@@ -180,7 +184,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::ErrorCodes,
         Self::ClientId,
         Self::Lifecycle,
@@ -193,6 +197,8 @@ impl Feature {
         Self::SessionSearch,
         Self::SessionCost,
         Self::Envelopes,
+        Self::Strips,
+        Self::Askers,
         Self::Queue,
         Self::ActiveTools,
         Self::ContextSources,

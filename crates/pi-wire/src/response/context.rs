@@ -1,6 +1,6 @@
 //! What session commands answer about the context: what a model was given, what fills it, what waits to enter it.
 
-use pi_envelope::{Envelope, Tokens, meta::Purpose};
+use pi_envelope::{Envelope, Strip, Tokens, meta::Purpose};
 use pi_transcript::{EntryId, ModelId, ProviderId, Usage, json::present};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,14 @@ pub struct ModelRequest {
 pub struct KeptEnvelope {
     pub request_id: ModelRequestId,
     pub envelope: Envelope,
+}
+
+/// To `get_strip`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptStrip {
+    pub request_id: ModelRequestId,
+    pub strip: Strip,
 }
 
 /// To `get_queue` and `edit_queue`.

@@ -16,7 +16,7 @@ use crate::documented::PAGE;
 type Names = BTreeSet<String>;
 
 /// Commands that we have and the document has not.
-const ADDED_COMMANDS: [&str; 22] = [
+const ADDED_COMMANDS: [&str; 23] = [
     "delete_stored_session",
     "disable_extension",
     "edit_queue",
@@ -26,6 +26,7 @@ const ADDED_COMMANDS: [&str; 22] = [
     "get_envelope",
     "get_queue",
     "get_startup_recovery",
+    "get_strip",
     "get_tree",
     "list_context_sources",
     "list_extensions",

@@ -210,7 +210,7 @@ impl Rehearsal {
                     "messages": asked.messages }));
                 say!(reply, self.remember(|memory| memory.completed()).ok_or_else(alone));
             }
-            Request::Ask(asked, reply) => {
+            Request::Ask(asked, reply) | Request::AskApproval(_, asked, reply) => {
                 self.note(json!({ "action": "ask", "question": asked }));
                 let answer = self.remember(|memory| memory.person.answer(asked.question()));
                 say!(reply, Ok(answer.map_or(Settled::Cancelled, Settled::Answered)));
