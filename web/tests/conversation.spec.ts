@@ -209,6 +209,36 @@ test.describe("approvals", () => {
     await expect(other.getByText("It is done.")).toBeVisible();
   });
 
+  test("a call that waits for a person says so, also elsewhere and after a reload", async ({ page, desk, second }) => {
+    desk.model.says({ calls: [{ name: "bash", arguments: { command: "echo allowed" } }] }, { text: "It is done." });
+    await desk.enter(page);
+    const session = await desk.begin(page);
+    const other = await second();
+    await other.goto(`${desk.server.origin}/#/s/${session}`);
+    await expect(desk.editor(other)).toBeVisible();
+    await desk.say(page, "Write it");
+    const waits = async (one: Page, words: string, more: string) => {
+      const tool = one.locator("[data-tool=bash]");
+      await expect(tool).toHaveAttribute("data-status", "asking");
+      await expect(tool.locator(".status")).toContainText(words);
+      await expect(tool.locator(".status .unseen")).toHaveText(more);
+      await expect(tool.locator(".status svg")).toBeVisible();
+      await expect(tool.locator(".pulse")).toHaveCount(0);
+    };
+    await waits(page, "waits for you", "You are asked below whether it may run.");
+    await waits(other, "waits for you", "You are asked below whether it may run.");
+    await other.evaluate(() => localStorage.setItem("pi.language", "zh"));
+    await other.reload();
+    await waits(other, "等待你的许可", "是否允许运行，请在下方回答。");
+    await page.reload();
+    await waits(page, "waits for you", "You are asked below whether it may run.");
+    await page.getByRole("button", { name: /this once/ }).click();
+    await desk.settled(page);
+    for (const one of [page, other]) {
+      await expect(one.locator("[data-tool=bash]")).toHaveAttribute("data-status", "done");
+    }
+  });
+
   test("a no is shown with what to do next", async ({ page, desk }) => {
     desk.model.says({ calls: [{ name: "bash", arguments: { command: "rm -r everything" } }] }, { text: "I may not." });
     await desk.enter(page);

@@ -4,6 +4,7 @@ import type { Page } from "@playwright/test";
 import { expect, test } from "./support/page";
 
 const SURVEY = readFileSync(new URL("extensions/survey.ts", import.meta.url), "utf8");
+const IMITATOR = readFileSync(new URL("extensions/pi.ts", import.meta.url), "utf8");
 
 test.use({ files: { "agent/extensions/survey.ts": SURVEY } });
 
@@ -80,4 +81,120 @@ test("announcements of extensions are shown", async ({ page, desk }) => {
   await expect(page.getByText("main +2")).toBeVisible();
   await expect(page.getByText("a widget")).toBeVisible();
   await expect(desk.editor(page)).toHaveValue("from an extension");
+});
+
+test.describe("an extension that wants to be taken for the host", () => {
+  test.use({
+    files: { "agent/extensions/pi.ts": IMITATOR },
+    settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } },
+  });
+
+  test("its questions carry its name and never look like an approval", async ({ page, desk }) => {
+    await desk.enter(page);
+    await desk.begin(page);
+    await desk.say(page, "/trick");
+    for (const [words, answer] of [["The model asks for exec: rm -r /", /^No/], ["This is the program itself, no extension.", /^No/]] as const) {
+      const card = question(page, words);
+      await expect(card).toHaveAccessibleName(/^A question for you, Extension pi: /);
+      await expect(card.locator("[data-from]")).toHaveCount(1);
+      const band = card.locator("[data-from=extension]");
+      await expect(band).toContainText("Extension pi");
+      await expect(band).toContainText("pi does not ask this");
+      await expect(card).not.toHaveClass(/approval/);
+      // Its words stand below the band and not in it, and the options are as it wrote them.
+      const [above, below] = [await band.boundingBox(), await card.locator(".inside").boundingBox()];
+      expect((above?.y ?? 0) + (above?.height ?? 0)).toBeLessThanOrEqual((below?.y ?? 0) + 0.5);
+      expect(above?.height).toBeGreaterThan(15);
+      await card.getByRole("button", { name: answer }).click();
+      await expect(card).toHaveCount(0);
+    }
+  });
+
+  test("what it draws, announces and shows carries its name too", async ({ page, desk }) => {
+    await desk.enter(page);
+    await desk.begin(page);
+    await desk.say(page, "/say");
+    const notice = page.locator(".notice").filter({ hasText: "pi asks" });
+    await expect(notice.locator(".by")).toHaveText("Extension pi");
+    await expect(page.locator(".widget [data-from=extension]")).toContainText("Extension pi");
+    await expect(page.locator(".statuses")).toContainText("pi:\u00a0pi asks");
+    await desk.say(page, "/paint");
+    const drawn = page.locator("[data-component]");
+    await expect(drawn).toContainText("pi asks");
+    await expect(page.locator(".frame", { has: drawn }).last().locator("> [data-from=extension]")).toContainText("Extension pi");
+    await expect(page.locator("[data-from=host]")).toHaveCount(0);
+  });
+
+  test("what the host asks says so, and stands before all that it asks", async ({ page, desk }) => {
+    desk.model.says({ calls: [{ name: "bash", arguments: { command: "echo real" } }] }, { text: "Done." });
+    await desk.enter(page);
+    await desk.begin(page);
+    await desk.say(page, "/flood");
+    await expect(question(page, "")).toHaveCount(3);
+    await desk.say(page, "Do it");
+    await expect(question(page, "")).toHaveCount(4);
+    const first = question(page, "").first();
+    await expect(first).toHaveAccessibleName("A question for you, pi asks: exec echo real");
+    await expect(first.locator("[data-from=host]")).toContainText("This is the program itself");
+    await expect(first).toContainText("echo real");
+    await expect(first).toHaveClass(/approval/);
+    await expect(page.locator("[data-from=host]")).toHaveCount(1);
+  });
+});
+
+test.describe("the panel of extensions", () => {
+  const row = (page: Page, name: string) => page.locator(`[data-extension=${name}]`);
+
+  test("shows what each is and did, and its switches act at once and everywhere", async ({ page, desk, second }) => {
+    await desk.enter(page);
+    const session = await desk.begin(page);
+    await desk.say(page, "/announce", "Enter").catch(() => undefined); // It writes into the editor itself.
+    await expect(page.getByText("Careful now")).toBeVisible();
+    await page.getByRole("button", { name: "Extensions" }).click();
+    const mine = row(page, "survey");
+    await expect(mine).toContainText("script");
+    await expect(mine).toContainText("/announce");
+    await expect(mine).toHaveAttribute("data-state", /running|idle|parked/);
+    await expect(mine.locator("dd").first()).not.toHaveText("0");
+    const other = await second();
+    await other.goto(`${desk.server.origin}/#/s/${session}`);
+    await other.getByRole("button", { name: "Extensions" }).click();
+    await expect(row(other, "survey").getByRole("switch")).toBeChecked();
+    // By keyboard alone.
+    await mine.getByRole("switch").focus();
+    await page.keyboard.press("Space");
+    await expect(mine.getByRole("switch")).not.toBeChecked();
+    await expect(mine).toHaveAttribute("data-state", "disabled");
+    await expect(row(other, "survey")).toHaveAttribute("data-state", "disabled");
+    await other.keyboard.press("Escape");
+    await desk.editor(other).fill("/surv");
+    await expect(other.getByRole("option", { name: /survey/ })).toHaveCount(0);
+    await desk.editor(other).fill("");
+    await mine.getByRole("switch").click();
+    await expect(mine.getByRole("switch")).toBeChecked();
+    await desk.editor(other).fill("/surv");
+    await expect(other.getByRole("option", { name: /survey/ })).toHaveCount(1);
+  });
+
+  test("a reload takes up what was changed on the disk, and finds what is new", async ({ page, desk }) => {
+    await desk.enter(page);
+    await desk.begin(page);
+    await page.getByRole("button", { name: "Extensions" }).click();
+    await expect(row(page, "survey")).toContainText("/survey");
+    await desk.server.write("agent/extensions/survey.ts", SURVEY.replace('registerCommand("survey"', 'registerCommand("poll"'));
+    await page.getByRole("button", { name: "Load survey again" }).click();
+    await expect(row(page, "survey")).toContainText("/poll");
+    await desk.server.write("agent/extensions/pi.ts", IMITATOR);
+    await page.getByRole("button", { name: "Load all again" }).click();
+    await expect(row(page, "pi")).toContainText("/trick");
+  });
+
+  test("speaks Chinese", async ({ page, desk }) => {
+    await page.addInitScript(() => localStorage.setItem("pi.language", "zh"));
+    await desk.enter(page);
+    await desk.begin(page);
+    await page.getByRole("button", { name: "扩展" }).click();
+    await expect(row(page, "survey")).toContainText("脚本");
+    await expect(row(page, "survey").getByRole("switch", { name: "survey：已启用" })).toBeChecked();
+  });
 });

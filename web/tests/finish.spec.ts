@@ -1,4 +1,5 @@
 /** Whether everybody can use it: keys, screen readers, schemes, sizes, languages. */
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { Page, Response } from "@playwright/test";
@@ -60,6 +61,31 @@ for (const scheme of ["light", "dark"] as const) {
       await expect(page.locator(part ?? "").first()).toBeVisible();
       expect(await violations(page), view).toEqual([]);
     }
+  });
+}
+
+for (const scheme of ["light", "dark"] as const) {
+  test.describe(`where people are asked, ${scheme}`, () => {
+    test.use({
+      files: { "agent/extensions/pi.ts": readFileSync(new URL("extensions/pi.ts", import.meta.url), "utf8") },
+      settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } },
+    });
+
+    test("axe finds nothing", async ({ page, desk }) => {
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+      desk.model.says({ calls: [{ name: "bash", arguments: { command: "echo hi" } }] });
+      await desk.enter(page);
+      await desk.begin(page);
+      await desk.say(page, "/say");
+      await desk.say(page, "/flood");
+      await desk.say(page, "Do it");
+      await expect(page.locator("[data-from=host]")).toBeVisible();
+      await expect(page.locator("[data-tool=bash]")).toHaveAttribute("data-status", "asking");
+      expect(await violations(page), "questions").toEqual([]);
+      await page.getByRole("button", { name: "Extensions" }).click();
+      await expect(page.locator("[data-extension=pi]")).toBeVisible();
+      expect(await violations(page), "extensions").toEqual([]);
+    });
   });
 }
 

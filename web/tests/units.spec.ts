@@ -1,7 +1,8 @@
 /** Parts of the page that are plain functions. No browser is needed for these. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
-import { approvalOf, optionText } from "../src/chat/approval";
+import { optionText } from "../src/chat/approval";
+import { originOf, shownName } from "../src/chat/origin";
 import { complete, matching, triggerAt } from "../src/chat/complete";
 import { keyName } from "../src/chat/keys";
 import { tail } from "../src/chat/output";
@@ -157,10 +158,18 @@ test("completion knows what is being typed", () => {
   expect(matching(all, "/m").map(({ label }) => label)).toEqual(["/model"]);
 });
 
-test("questions of the policy are told from others", () => {
-  expect(approvalOf("The model asks for exec: rm -r a\nb: c")).toEqual({ extension: undefined, capability: "exec", target: "rm -r a\nb: c" });
-  expect(approvalOf("Extension git helper asks for read: /etc/passwd")).toEqual({ extension: "git helper", capability: "read", target: "/etc/passwd" });
-  expect(approvalOf("Which colour?")).toBeUndefined();
+test("only what the server says to be the host's is the host's", () => {
+  expect(originOf({ by: "host", approval: { capability: "exec", target: "ls" } })).toEqual({ by: "host" });
+  expect(originOf({ by: "extension", extensionId: "host" })).toEqual({ by: "extension", name: "host" });
+  expect(originOf(undefined)).toEqual({ by: "extension", name: undefined });
+});
+
+test("a name stands on one line, with letters that can be seen", () => {
+  expect(shownName("a\nb\u202Ec\u200B d")).toBe("a b c d");
+  expect(shownName("x".repeat(200))).toHaveLength(60);
+});
+
+test("answers to an approval have words of their own", () => {
   const options = ["Yes, this once", "Yes, for this session", "Yes, exec for this session", "Yes, exec for 30 days", "No", "No, not in this session", "Never"];
   const texts = ["approval.once", "approval.session", "approval.all", "approval.lasting", "question.no", "approval.not", "approval.never"];
   expect(options.map(optionText)).toEqual(texts);

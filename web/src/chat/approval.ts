@@ -1,20 +1,8 @@
 /**
- * Questions of the policy, so that they can be shown in the reader's words. The server asks every client the same English question and takes
- * one of its options for an answer; only what is shown is another text.
+ * Answers to a question of the host, so that they can be shown in the reader's words. The server asks every client the same English
+ * question and takes one of its options for an answer; only what is shown is another text.
  */
 import type { TextKey } from "../texts";
-
-export interface Approval {
-  /** The extension that asks; the model if there is none. */
-  extension: string | undefined;
-  capability: string;
-  target: string;
-}
-
-export function approvalOf(title: string): Approval | undefined {
-  const found = /^(?:The model|Extension (.+?)) asks for (\w+): ([\s\S]*)$/.exec(title);
-  return found === null ? undefined : { extension: found[1], capability: found[2] as string, target: found[3] as string };
-}
 
 const OPTIONS: readonly { option: RegExp; text: TextKey }[] = [
   { option: /^Yes, this once$/, text: "approval.once" },

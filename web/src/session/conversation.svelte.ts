@@ -42,6 +42,8 @@ export class Conversation {
   isCompacting = $state.raw(false);
   /** Output of a shell command of the user that is at work. */
   shell = $state.raw<{ command: string; output: string } | undefined>();
+  /** Counts changes of what extensions offer: commands that were read before are old then. */
+  offers = $state.raw(0);
   /** Said to screen readers. */
   said = $state.raw<"" | "working" | "done" | "stopped" | "asks">("");
 
@@ -285,6 +287,11 @@ export class Conversation {
   }
 
   private applyOne(event: AgentEvent): void {
+    // Not one of the events that are written down.
+    if ((event as { type: string }).type === "offers_changed") {
+      this.offers += 1;
+      return;
+    }
     switch (event.type) {
       case "message_end":
         if (event.message.role === "user") {
@@ -365,7 +372,7 @@ export class Conversation {
         return;
       case "extension_ui_request":
         if (isAnnouncement(event)) {
-          this.stage.announce(event);
+          this.stage.announce(event, event.asker);
         } else {
           this.stage.ask(event);
           this.said = "asks";
@@ -374,6 +381,7 @@ export class Conversation {
       case "extension_ui_render":
         return this.stage.draw(event);
       case "extension_ui_resolved":
+        this.messages.goOn(this.stage.callOf(event.requestId));
         return this.stage.forget(event.requestId);
       case "agent_end":
       case "turn_start":

@@ -207,6 +207,15 @@ export class Messages {
     }
   }
 
+  /** What it waited for was answered: only now it begins. */
+  goOn(toolCallId: string | undefined): void {
+    const tool = toolCallId === undefined ? undefined : this.tools.get(toolCallId);
+    if (tool?.status === "running" || tool?.status === "waiting") {
+      tool.status = "running";
+      tool.startedAt = Date.now();
+    }
+  }
+
   endFrame(): void {
     for (const [part, pieces] of this.added) {
       part.text += pieces.join("");

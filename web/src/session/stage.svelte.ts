@@ -1,5 +1,5 @@
 /** What stands around a conversation: notices, questions to a person, and what extensions draw and announce. */
-import type { Announcement, OpenQuestion, Span } from "pi-client";
+import type { Announcement, Asker, OpenQuestion, Span } from "pi-client";
 import { trouble } from "../link/link.svelte";
 
 export interface Asked {
@@ -13,6 +13,19 @@ export interface Drawn {
   lines: Span[][];
   width: number;
   placement: string;
+  /** Who draws it. */
+  extensionId?: string;
+}
+
+export interface Widget {
+  lines: string[];
+  placement: string;
+  extensionId: string | undefined;
+}
+
+export interface Status {
+  text: string;
+  extensionId: string | undefined;
 }
 
 export interface Notice {
@@ -20,6 +33,8 @@ export interface Notice {
   tone: "info" | "warning" | "error";
   text: string;
   hint: string;
+  /** The extension whose words these are; the page's own if there is none. */
+  extensionId: string | undefined;
 }
 
 /** Older notices make room. */
@@ -30,9 +45,13 @@ export class Stage {
   asked = $state.raw<readonly Asked[]>([]);
   drawn = $state.raw<readonly Drawn[]>([]);
   notices = $state.raw<readonly Notice[]>([]);
+  /** The calls of tools that wait for a person's answer. */
+  readonly waiting: ReadonlySet<string> = $derived(
+    new Set(this.asked.flatMap(({ question: { asker } }) => (asker?.by === "host" && asker.approval.toolCallId !== undefined ? [asker.approval.toolCallId] : []))),
+  );
   workingMessage = $state.raw<string | undefined>();
-  statuses = $state.raw<ReadonlyMap<string, string>>(new Map());
-  widgets = $state.raw<ReadonlyMap<string, { lines: string[]; placement: string }>>(new Map());
+  statuses = $state.raw<ReadonlyMap<string, Status>>(new Map());
+  widgets = $state.raw<ReadonlyMap<string, Widget>>(new Map());
   /** What an extension, a fork or a step in the tree puts into the editor; whoever takes it takes it away. */
   suggested = $state.raw<string | undefined>();
   private keys = 0;
@@ -42,9 +61,9 @@ export class Stage {
     this.notice("error", text, hint);
   }
 
-  notice(tone: Notice["tone"], text: string, hint = ""): void {
+  notice(tone: Notice["tone"], text: string, hint = "", extensionId?: string): void {
     this.keys += 1;
-    this.notices = [...this.notices.slice(1 - MOST_NOTICES), { key: this.keys, tone, text, hint }];
+    this.notices = [...this.notices.slice(1 - MOST_NOTICES), { key: this.keys, tone, text, hint, extensionId }];
   }
 
   /** Says something that nobody has to dismiss. */
@@ -64,11 +83,19 @@ export class Stage {
 
   ask(question: OpenQuestion): void {
     const deadline = question.timeout === undefined ? undefined : Date.now() + question.timeout;
-    this.asked = [...this.asked.filter((asked) => asked.question.requestId !== question.requestId), { question, deadline }];
+    const asked = [...this.asked.filter((one) => one.question.requestId !== question.requestId), { question, deadline }];
+    // However much an extension asks, what the host wants to know comes first.
+    this.asked = [...asked.filter(isApproval), ...asked.filter((one) => !isApproval(one))];
   }
 
   draw(drawn: Drawn): void {
     this.drawn = [...this.drawn.filter((one) => one.requestId !== drawn.requestId), drawn];
+  }
+
+  /** The call of a tool that waits for the answer to a question. */
+  callOf(requestId: string): string | undefined {
+    const asker = this.asked.find(({ question }) => question.requestId === requestId)?.question.asker;
+    return asker?.by === "host" ? asker.approval.toolCallId : undefined;
   }
 
   /** The question is settled for this page; the server tells the others. */
@@ -77,16 +104,19 @@ export class Stage {
     this.drawn = this.drawn.filter((drawn) => drawn.requestId !== requestId);
   }
 
-  announce(said: Announcement): void {
+  announce(said: Announcement, asker: Asker | undefined): void {
+    const extensionId = asker?.by === "extension" ? asker.extensionId : undefined;
+    // A key belongs to the extension that chose it.
+    const own = (key: string) => `${extensionId ?? ""}\0${key}`;
     switch (said.method) {
       case "notify":
-        return this.notice(said.notifyType ?? "info", said.message);
+        return this.notice(said.notifyType ?? "info", said.message, "", extensionId);
       case "setStatus": {
         const statuses = new Map(this.statuses);
         if (said.text === undefined) {
-          statuses.delete(said.key);
+          statuses.delete(own(said.key));
         } else {
-          statuses.set(said.key, said.text);
+          statuses.set(own(said.key), { text: said.text, extensionId });
         }
         this.statuses = statuses;
         return;
@@ -94,9 +124,9 @@ export class Stage {
       case "setWidget": {
         const widgets = new Map(this.widgets);
         if (said.content === undefined) {
-          widgets.delete(said.key);
+          widgets.delete(own(said.key));
         } else {
-          widgets.set(said.key, { lines: said.content, placement: said.placement ?? "aboveEditor" });
+          widgets.set(own(said.key), { lines: said.content, placement: said.placement ?? "aboveEditor", extensionId });
         }
         this.widgets = widgets;
         return;
@@ -111,6 +141,10 @@ export class Stage {
         return this.suggest(said.text);
     }
   }
+}
+
+function isApproval({ question }: Asked): boolean {
+  return question.asker?.by === "host";
 }
 
 const ANNOUNCED = ["notify", "setStatus", "setWidget", "setTitle", "setWorkingMessage", "setEditorText"];
