@@ -154,6 +154,42 @@ test.describe("compaction", () => {
   });
 });
 
+test("strips load what they draw and not what was said", async ({ page, desk }) => {
+  const turns = 6;
+  desk.model.otherwise({ text: "some words that fill a window ".repeat(1000) });
+  await desk.enter(page);
+  await desk.begin(page);
+  for (let turn = 0; turn < turns; turn += 1) {
+    await desk.say(page, `question ${turn}`);
+    await desk.settled(page);
+  }
+  const loaded = { get_strip: 0, get_envelope: 0 };
+  page.on("websocket", (socket) => {
+    socket.on("framereceived", ({ payload }) => {
+      const { command } = JSON.parse(String(payload)) as { command?: string };
+      if (command === "get_strip" || command === "get_envelope") {
+        loaded[command] += String(payload).length;
+      }
+    });
+  });
+  await page.reload();
+  const strips = page.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ });
+  // Through the whole conversation: each is read when it comes into sight.
+  const up = async () => {
+    await page.locator(".scroller").evaluate((node) => {
+      node.scrollTop -= 600;
+    });
+    const [top, isFirst, drawn] = [await page.locator(".scroller").evaluate((node) => node.scrollTop), await page.locator("[data-role=user]", { hasText: "question 0" }).count(), await strips.first().locator("svg").count()];
+    return isFirst === 1 && drawn === 1 ? top : Number.POSITIVE_INFINITY;
+  };
+  await expect.poll(up, { intervals: [30], timeout: 60_000 }).toBe(0);
+  await expect(strips.first().locator("svg")).toBeVisible();
+  expect(loaded.get_envelope).toBe(0);
+  expect(loaded.get_strip).toBeGreaterThan(0);
+  // Six prompts of up to 180 kB each were sent to the model.
+  expect(loaded.get_strip).toBeLessThan(turns * 2500);
+});
+
 /** A session as it was recorded once, in the folder of this server. */
 async function replay(desk: Desk): Promise<string> {
   const id = "01a1e823-e0a4-7db8-a7d7-a08e6cb90df8";

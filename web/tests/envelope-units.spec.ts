@@ -15,7 +15,7 @@ import { outline } from "../src/envelope/model/outline";
 import { readBytes, readText } from "../src/envelope/model/read";
 import { toHtml, toMarkdown } from "../src/envelope/model/save";
 import { marked, matches } from "../src/envelope/model/search";
-import { edges, layout, stretchOf } from "../src/envelope/model/strip";
+import { edges, layout, piecesOf, stretchOf } from "../src/envelope/model/strip";
 import { columns, compactedFrom, previousTurn } from "../src/envelope/model/timeline";
 import { squarify, tiles, tree } from "../src/envelope/model/treemap";
 import { everyKind, giant, hostile, long, session } from "./envelope/sample";
@@ -191,8 +191,8 @@ test.describe("the strip", () => {
     for (const envelope of [everyKind(), long(5000), hostile()]) {
       for (const width of [1, 37, 320, 1283]) {
         const all = entries(envelope);
-        const strip = layout(all, width);
-        expect(strip).toEqual(layout(entries(structuredClone(envelope)), width));
+        const strip = layout(piecesOf(all), width);
+        expect(strip).toEqual(layout(piecesOf(entries(structuredClone(envelope))), width));
         let end = 0;
         const isJoined = strip.stretches.every((stretch) => {
           const fits = stretch.x === end && Number.isInteger(stretch.width);
@@ -218,7 +218,7 @@ test.describe("the strip", () => {
     const [, second, third] = session();
     const found = diff(second as Envelope, third as Envelope);
     expect(found.cacheBreak?.index).toBe(5);
-    const strip = layout(entries(third as Envelope), 1000, found.cacheBreak);
+    const strip = layout(piecesOf(entries(third as Envelope)), 1000, found.cacheBreak);
     expect(strip.notch).toBe(stretchOf(strip, 5)?.x);
   });
 

@@ -1,13 +1,14 @@
 /** What the model saw in a session on a server, read over its protocol. */
 
-import type { PiClient } from "pi-client";
+import type { PiClient, Strip } from "pi-client";
 import type { Library, Request } from "./model/album";
 import type { Envelope, ModelRequest } from "./model/format";
 import { oursOfEnvelope } from "./model/ours";
 import type { Switch, Switchable } from "./model/treemap";
 
-/** The newest few are kept. */
+/** The newest few are kept; strips are small. */
 const KEPT = 24;
+const KEPT_STRIPS = 400;
 
 interface Kept {
   envelope: Promise<Envelope>;
@@ -16,21 +17,42 @@ interface Kept {
 }
 
 const kept = new Map<string, Kept>();
+const strips = new Map<string, Promise<Strip>>();
 
-/** Reads what the model was given; with `counts` once more if it was read before they were known. */
-export function readEnvelope(client: PiClient, sessionId: string, requestId: string, need: "prompt" | "counts"): Promise<Envelope> {
+/** Reads what the model was given; once more if it was read before the counts of the provider were known. */
+function readEnvelope(client: PiClient, sessionId: string, requestId: string): Promise<Envelope> {
   const key = `${sessionId}\0${requestId}`;
   const known = kept.get(key);
-  const found = known === undefined || (need === "counts" && !known.isCounted) ? read(client, sessionId, requestId, key) : known;
-  kept.delete(key);
-  kept.set(key, found);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= KEPT) {
+  const found = known === undefined || !known.isCounted ? read(client, sessionId, requestId, key) : known;
+  keep(kept, key, found, KEPT);
+  return found.envelope;
+}
+
+/** What is drawn of a request; read once more when its answer has ended, which tells what the cache did. */
+export function readStrip(client: PiClient, sessionId: string, request: ModelRequest, before: string | undefined): Promise<Strip> {
+  const { requestId, usage } = request;
+  const key = [sessionId, requestId, before ?? "", usage === undefined].join("\0");
+  const found = strips.get(key) ?? fetchStrip(client, sessionId, requestId, before);
+  keep(strips, key, found, KEPT_STRIPS);
+  found.catch(() => strips.delete(key));
+  return found;
+}
+
+/** As the newest; the oldest makes room. */
+function keep<T>(all: Map<string, T>, key: string, value: T, most: number): void {
+  all.delete(key);
+  all.set(key, value);
+  for (const oldest of all.keys()) {
+    if (all.size <= most) {
       break;
     }
-    kept.delete(oldest);
+    all.delete(oldest);
   }
-  return found.envelope;
+}
+
+async function fetchStrip(client: PiClient, sessionId: string, requestId: string, before: string | undefined): Promise<Strip> {
+  const answer = await client.request({ type: "get_strip", sessionId, requestId, ...(before !== undefined && { before }) });
+  return answer.data.strip;
 }
 
 function read(client: PiClient, sessionId: string, requestId: string, key: string): Kept {
@@ -65,7 +87,7 @@ export function toRequest(request: ModelRequest): Request {
 export function ofSession(client: PiClient, sessionId: string): Omit<Library, "requests"> {
   return {
     title: sessionId,
-    envelope: (requestId) => readEnvelope(client, sessionId, requestId, "counts"),
+    envelope: (requestId) => readEnvelope(client, sessionId, requestId),
     switchable: () => readSwitchable(client, sessionId),
     apply: (change) => apply(client, sessionId, change),
   };

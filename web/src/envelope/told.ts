@@ -5,8 +5,16 @@ import type { CacheBreak, Change, Entry } from "./model/format";
 import { title } from "./model/treemap";
 import { kindName, w } from "./words";
 
-/** Where and why the cache broke. */
+/** Where and why the cache broke, where both prompts are known. */
 export function breakText(cacheBreak: CacheBreak, all: readonly Entry[], before: readonly Entry[] = []): string {
+  return causeText(cacheBreak, (change) => {
+    const entry = find(all, change.after) ?? find(before, change.before);
+    return entry === undefined ? undefined : title(entry.segment);
+  });
+}
+
+/** The same with the name of the segment that was told. */
+export function causeText(cacheBreak: CacheBreak, nameOf: (change: Change) => string | undefined): string {
   const lost = cacheBreak.tokensLost === 0 ? "" : ` · ${w("break.lost", { tokens: grouped(cacheBreak.tokensLost) })}`;
   const { cause } = cacheBreak;
   if (cause.type === "model") {
@@ -18,8 +26,7 @@ export function breakText(cacheBreak: CacheBreak, all: readonly Entry[], before:
   if (listed !== "") {
     return `${w("break.changedList", { kind: kindName(change.kind) })} (${listed})${lost}`;
   }
-  const entry = find(all, change.after) ?? find(before, change.before);
-  const name = entry === undefined ? (change.id ?? "") : title(entry.segment);
+  const name = nameOf(change) ?? change.id ?? "";
   return w(`break.${change.what}`, { kind: kindName(change.kind), name }) + lost;
 }
 

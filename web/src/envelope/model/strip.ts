@@ -5,12 +5,20 @@
  * not add up and the bar is always full.
  */
 
+import type { Strip as Told } from "../../../../clients/typescript/src/wire";
 import { tokens } from "./count";
 import type { CacheState, Diff, Entry, Kind } from "./format";
 import { ours } from "./ours";
 
 /** A segment that nobody can see cannot be pointed at. So each gets this many pixels, as long as half of the bar is left over. */
 const LEAST = 3;
+
+/** A segment as far as it is drawn. */
+export interface Piece {
+  kind: Kind;
+  tokens: number;
+  cache: CacheState | "unknown";
+}
 
 export interface Stretch {
   /** The segments from here up to `last`: one, or several neighbours of one kind that are too small to be drawn apart. */
@@ -36,18 +44,28 @@ export interface Strip {
   notch?: number;
 }
 
-export function layout(all: readonly Entry[], width: number, cacheBreak?: Diff["cacheBreak"]): Strip {
+/** What is drawn of the segments of an envelope. */
+export function piecesOf(all: readonly Entry[]): Piece[] {
+  return all.map(({ segment }) => ({ kind: segment.kind, tokens: tokens(segment).count, cache: ours(segment).cache ?? "unknown" }));
+}
+
+/** What is drawn of a strip as a server tells it, without what was said. */
+export function toldPieces({ segments, cache }: Told): Piece[] {
+  const states = cache.flatMap(([state, count]) => Array.from({ length: count }, () => state));
+  return segments.map(([kind, count], index) => ({ kind, tokens: count, cache: states[index] ?? "unknown" }));
+}
+
+export function layout(all: readonly Piece[], width: number, cacheBreak?: Diff["cacheBreak"]): Strip {
   const whole = Math.max(1, Math.floor(width));
   const ends = edges(
-    all.map((entry) => tokens(entry.segment).count),
+    all.map((piece) => piece.tokens),
     whole,
   );
   const stretches: Stretch[] = [];
   const cache: CacheStretch[] = [];
-  all.forEach((entry, index) => {
+  all.forEach(({ kind, cache: state }, index) => {
     const x = ends[index - 1] ?? 0;
     const size = (ends[index] ?? x) - x;
-    const { kind } = entry.segment;
     const before = stretches.at(-1);
     if (size === 0 && before !== undefined) {
       // It has no pixel of its own; whoever points at its neighbour finds it by the keyboard.
@@ -57,7 +75,6 @@ export function layout(all: readonly Entry[], width: number, cacheBreak?: Diff["
     } else {
       stretches.push({ first: index, last: index, kind, x, width: size });
     }
-    const state = ours(entry.segment).cache ?? "unknown";
     const last = cache.at(-1);
     if (last !== undefined && (last.state === state || size === 0)) {
       last.width += size;
