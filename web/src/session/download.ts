@@ -1,0 +1,29 @@
+/** A session as a file in the browser of whoever looks at it. */
+
+/** What the server writes; see `GET /export`. */
+export const FORMS = ["html", "markdown", "envelope", "viewer"] as const;
+
+export type Form = (typeof FORMS)[number];
+
+/** Fetches the file and has the browser keep it. Resolves to its name. */
+export async function download(session: string, form: Form): Promise<string> {
+  const answer = await fetch(`/export?${new URLSearchParams({ session, form }).toString()}`);
+  if (!answer.ok) {
+    throw new Error(await reasonOf(answer));
+  }
+  const name = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition") ?? "")?.[1] ?? `session.${form}`;
+  const address = URL.createObjectURL(await answer.blob());
+  const anchor = document.createElement("a");
+  anchor.href = address;
+  anchor.download = name;
+  anchor.click();
+  // The browser has taken it by then.
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  return name;
+}
+
+async function reasonOf(answer: Response): Promise<string> {
+  const told: unknown = await answer.json().catch(() => undefined);
+  const words = (name: string) => (typeof told === "object" && told !== null && name in told ? String((told as Record<string, unknown>)[name]) : "");
+  return [words("error"), words("hint")].filter((text) => text !== "").join(". ") || `HTTP ${answer.status}`;
+}
