@@ -3,6 +3,32 @@ import { expect, test } from "./support/page";
 
 const COUNT = 10_000;
 
+test("a long conversation is opened at its end, and nothing of its beginning is drawn", async ({ page, desk }) => {
+  await storeLong(desk.server, 1000);
+  await page.addInitScript(() => {
+    const drawn = new Set<number>();
+    Object.assign(window, { drawn });
+    new MutationObserver((changes) => {
+      for (const node of changes.flatMap((change) => [...change.addedNodes])) {
+        for (const found of node.textContent?.matchAll(/(?:Question|Answer) number (\d+)/g) ?? []) {
+          if (node.parentElement?.closest("[role=feed]") !== null) {
+            drawn.add(Number(found[1]));
+          }
+        }
+      }
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await desk.enter(page);
+  await page.locator("[data-session]").filter({ hasText: "Question number 1" }).locator(".open").click();
+  await expect(page.getByText("Answer number 1000")).toBeInViewport();
+  // Until the rows above what can be seen are there as well.
+  await expect.poll(() => page.locator("[data-row]").count()).toBeGreaterThan(8);
+  const drawn = await page.evaluate(() => [...(window as unknown as { drawn: Set<number> }).drawn]);
+  expect(Math.max(...drawn)).toBe(1000);
+  // Of the 120 messages that were read.
+  expect(Math.min(...drawn)).toBeGreaterThan(940);
+});
+
 test("a conversation of ten thousand messages opens, scrolls and is reached by a link", async ({ page, desk }) => {
   test.slow();
   await storeLong(desk.server, COUNT);
