@@ -8,6 +8,7 @@ mod activation;
 mod endpoint;
 mod failure;
 mod guardrail;
+mod key_source;
 mod model;
 mod parameter;
 mod pi_models;
@@ -24,8 +25,9 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use self::ring1::is_id;
 pub use self::{
+    key_source::{KeySource, MissingKey},
     model::{LoadedContract, LoadedModels, load_contract, load_models},
-    pi_models::{KeySource, LoadedPiModels, MissingKey, PiCost, PiModel, PiProvider, load_pi_models},
+    pi_models::{LoadedPiModels, PiCost, PiModel, PiProvider, load_pi_models},
 };
 pub(crate) use super::tree::MAX_BYTES;
 pub use super::tree::read::Ignored;

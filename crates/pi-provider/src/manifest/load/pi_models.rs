@@ -1,17 +1,11 @@
 //! Pi's `models.json`: providers and models of the user's own, on top of those that there are.
 
-use std::fmt;
-
 use indexmap::IndexMap;
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error as _, Visitor},
-};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Format, Ignored, Place, Report, endpoint::check_address, ring3::object};
+use super::{Format, Ignored, KeySource, Place, Report, endpoint::check_address, ring3::object};
 use crate::{
-    credential::{CommandFault, KeyCommand},
     dialect::Dialect,
     manifest::{
         diagnostic::{Diagnostic, Rule, Severity},
@@ -19,7 +13,6 @@ use crate::{
         names,
         tree::{Member, Node},
     },
-    secret::Secret,
 };
 
 /// What Pi assumes of a model that says nothing about them.
@@ -80,20 +73,6 @@ pub struct PiCost {
     pub output: f64,
     pub cache_read: f64,
     pub cache_write: f64,
-}
-
-/// How a key is written. None of the forms prints what it holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeySource {
-    /// `$NAME` or `${NAME}`.
-    Variable(String),
-    /// `!command`: its output is the key.
-    Command(KeyCommand),
-    /// The name of a variable if there is one of that name, else the key itself.
-    VariableOrLiteral(Secret),
-    /// A text in which `${NAME}` stands for a variable.
-    Template(Secret),
-    Literal(Secret),
 }
 
 /// Reads Pi's file. Findings never hold what it holds; do not show its lines either, there are keys in it.
@@ -244,114 +223,4 @@ fn apply_compat(entry: &mut ModelEntry, compat: Map<String, Value>) {
         entry.thinking_format = Some(format.to_owned());
     }
     entry.extra.insert("compat".to_owned(), Value::Object(compat));
-}
-
-impl KeySource {
-    pub(crate) fn of(text: &str) -> Self {
-        let name = |text: &str| {
-            let mut letters = text.chars();
-            let begins = letters.next().is_some_and(|letter| letter.is_ascii_alphabetic() || letter == '_');
-            begins && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-        };
-        let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));
-        if let Some(command) = text.strip_prefix('!') {
-            return Self::Command(KeyCommand::new(command.trim()));
-        }
-        match inner.filter(|inner| name(inner)) {
-            Some(variable) => Self::Variable(variable.to_owned()),
-            None if name(text) => Self::VariableOrLiteral(Secret::new(text)),
-            None => Self::Literal(Secret::new(text)),
-        }
-    }
-
-    /// A value of a manifest: a word is never a variable, and `${NAME}` may stand inside.
-    pub(crate) fn of_manifest(value: Secret) -> Self {
-        match Self::of(value.expose()) {
-            Self::Variable(name) => Self::Variable(name),
-            _ if value.expose().contains("${") => Self::Template(value),
-            Self::Command(_) | Self::VariableOrLiteral(_) | Self::Literal(_) | Self::Template(_) => {
-                Self::Literal(value)
-            }
-        }
-    }
-
-    /// The key, from the environment where it is there, or from its command. What is missing is logged.
-    pub fn resolve(&self, environment: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
-        self.look_up(environment)
-            .inspect_err(|missing| tracing::warn!(%missing, "a value of models.json or of a manifest is not there"))
-            .ok()
-    }
-
-    /// The key, or why there is none. A command is run the first time, which may take seconds.
-    pub fn look_up(&self, environment: &dyn Fn(&str) -> Option<String>) -> Result<Secret, MissingKey> {
-        let set = |name: &str| environment(name).filter(|value| !value.trim().is_empty()).map(Secret::new);
-        let missing = |name: &str| MissingKey::Variable { name: name.to_owned() };
-        match self {
-            Self::Variable(name) => set(name).ok_or_else(|| missing(name)),
-            Self::Command(command) => command.output().map_err(MissingKey::Command),
-            Self::VariableOrLiteral(text) => Ok(set(text.expose()).unwrap_or_else(|| text.clone())),
-            Self::Literal(secret) => Ok(secret.clone()),
-            Self::Template(text) => filled(text.expose(), &|name| set(name).ok_or_else(|| missing(name))),
-        }
-    }
-}
-
-/// Why a key that is written somewhere is not there.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MissingKey {
-    #[error("{name} is not set")]
-    Variable { name: String },
-    #[error("the command brings none: {0}")]
-    Command(#[source] CommandFault),
-}
-
-/// The text with the values of its variables.
-fn filled(text: &str, set: &dyn Fn(&str) -> Result<Secret, MissingKey>) -> Result<Secret, MissingKey> {
-    let mut whole = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let Some((name, after)) = after.split_once('}') else { break };
-        whole.push_str(before);
-        whole.push_str(set(name)?.expose());
-        rest = after;
-    }
-    whole.push_str(rest);
-    Ok(Secret::new(whole))
-}
-
-impl<'de> Deserialize<'de> for KeySource {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-
-        // Every other kind of value is refused without repeating it.
-        impl Visitor<'_> for Text {
-            type Value = KeySource;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text")
-            }
-
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<KeySource, E> {
-                if text.trim().is_empty() {
-                    Err(E::custom("a key is expected"))
-                } else {
-                    Ok(KeySource::of(text.trim()))
-                }
-            }
-
-            fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<KeySource, E> {
-                Err(E::custom("a text is expected"))
-            }
-
-            fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<KeySource, E> {
-                Err(E::custom("a text is expected"))
-            }
-
-            fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<KeySource, E> {
-                Err(E::custom("a text is expected"))
-            }
-        }
-
-        deserializer.deserialize_str(Text).map_err(D::Error::custom)
-    }
 }
