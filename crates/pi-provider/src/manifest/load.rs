@@ -45,6 +45,9 @@ use crate::likeness;
 /// Advice about a file that is something else.
 const NEW: &str = "a manifest has members such as id: and endpoint:; `pi provider new ID` writes one";
 
+/// What Pi calls its file.
+const PI_MODELS: &str = "models.json";
+
 /// The language of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -111,7 +114,8 @@ pub fn load(text: &str, file: &str, format: Format) -> Loaded {
 /// Reads a file that may be a manifest or one of those that stand beside manifests: its members say which.
 pub fn load_any(text: &str, file: &str, format: Format) -> Document {
     let mut report = Report::new(file);
-    let Some(root) = report.document(text, format) else { return Document::Manifest(Box::new(rejected(report))) };
+    let parsed = parse_any(text, file, format);
+    let Some(root) = report.object(parsed) else { return Document::Manifest(Box::new(rejected(report))) };
     let has = |key: &str| root.get(key).is_some();
     if has("contract_version") || (has("provider_id") && !has("id")) {
         return Document::Contract(Box::new(model::contract_of(root, report)));
@@ -119,10 +123,29 @@ pub fn load_any(text: &str, file: &str, format: Format) -> Document {
     if has("models") && !has("id") && !has("endpoint") {
         return Document::Models(model::models_of(&root, report));
     }
-    if has("providers") && !has("id") {
+    let is_named = file.ends_with(PI_MODELS) && !has("id") && !has("endpoint");
+    if is_named || is_pi_models(&root) {
         return Document::PiModels(pi_models::pi_models_of(&root, report));
     }
     Document::Manifest(Box::new(load_tree(root, report)))
+}
+
+/// The tree of a file. Comments are taken only in Pi's `models.json`, which is told by its members, or by its name where it
+/// is too broken to have any.
+fn parse_any(text: &str, file: &str, format: Format) -> Result<Node, SyntaxError> {
+    let strict = tree::parse(text, format);
+    match (format, &strict) {
+        (Format::Json, Err(_)) => match tree::parse_relaxed(text) {
+            Ok(root) if is_pi_models(&root) => Ok(root),
+            relaxed if file.ends_with(PI_MODELS) => relaxed,
+            Ok(_) | Err(_) => strict,
+        },
+        (Format::Json | Format::Yaml, _) => strict,
+    }
+}
+
+fn is_pi_models(root: &Node) -> bool {
+    root.get("providers").is_some() && root.get("id").is_none()
 }
 
 fn load_tree(mut root: Node, mut report: Report<'_>) -> Loaded {
@@ -195,7 +218,12 @@ impl<'a> Report<'a> {
 
     /// The tree of a text whose root is a map.
     pub(super) fn document(&mut self, text: &str, format: Format) -> Option<Node> {
-        match tree::parse(text, format) {
+        self.object(tree::parse(text, format))
+    }
+
+    /// The same of a text that was parsed.
+    pub(super) fn object(&mut self, parsed: Result<Node, SyntaxError>) -> Option<Node> {
+        match parsed {
             Ok(root) if root.as_map().is_some() => Some(root),
             Ok(root) => {
                 self.error(Rule::FileSyntax, root.at, "", format!("an object is expected, not {}", root.kind()));

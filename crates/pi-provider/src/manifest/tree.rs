@@ -9,6 +9,7 @@ mod yaml;
 
 use serde_json::{Map, Number, Value};
 
+use self::json::Notation;
 use super::{diagnostic::Rule, load::Format};
 
 /// Where something was written, counted in lines and characters from 1.
@@ -67,14 +68,25 @@ const MAX_MEMBERS: usize = 5000;
 const MAX_NODES: usize = 100_000;
 
 pub(super) fn parse(text: &str, format: Format) -> Result<Node, SyntaxError> {
-    if text.len() > MAX_BYTES {
-        let message = format!("the file has {} bytes, and at most {MAX_BYTES} are read", text.len());
-        return Err(SyntaxError { at: Position::default(), rule: Rule::FileSize, message, hint: None });
-    }
+    check_size(text)?;
     match format {
         Format::Yaml => yaml::parse(text),
-        Format::Json => json::parse(text),
+        Format::Json => json::parse(text, Notation::Strict),
     }
+}
+
+/// JSON as Pi takes it in its `models.json`: with comments, and with commas behind the last members.
+pub(super) fn parse_relaxed(text: &str) -> Result<Node, SyntaxError> {
+    check_size(text)?;
+    json::parse(text, Notation::Relaxed)
+}
+
+fn check_size(text: &str) -> Result<(), SyntaxError> {
+    if text.len() <= MAX_BYTES {
+        return Ok(());
+    }
+    let message = format!("the file has {} bytes, and at most {MAX_BYTES} are read", text.len());
+    Err(SyntaxError { at: Position::default(), rule: Rule::FileSize, message, hint: None })
 }
 
 impl Node {

@@ -9,6 +9,7 @@ mod expressions;
 mod faults;
 mod limits;
 mod page;
+mod pi_models;
 mod prices;
 mod promotion;
 mod rules;

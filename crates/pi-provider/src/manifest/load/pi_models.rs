@@ -4,14 +4,14 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Format, Ignored, KeySource, Place, Report, endpoint::check_address, ring3::object};
+use super::{Ignored, KeySource, Place, Report, endpoint::check_address, ring3::object};
 use crate::{
     dialect::Dialect,
     manifest::{
         diagnostic::{Diagnostic, Rule, Severity},
         model::{Modalities, ModelCapabilities, ModelEntry, Pricing},
         names,
-        tree::{Member, Node},
+        tree::{self, Member, Node},
     },
 };
 
@@ -78,7 +78,7 @@ pub struct PiCost {
 /// Reads Pi's file. Findings never hold what it holds; do not show its lines either, there are keys in it.
 pub fn load_pi_models(text: &str, file: &str) -> LoadedPiModels {
     let mut report = Report::new(file);
-    match report.document(text, Format::Json) {
+    match report.object(tree::parse_relaxed(text)) {
         Some(root) => pi_models_of(&root, report),
         None => {
             let (diagnostics, ignored) = report.finish();

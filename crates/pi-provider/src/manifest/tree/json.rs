@@ -1,13 +1,21 @@
 //! JSON into a tree. Only the structure is ours: texts and numbers are read by `serde_json`, so that we accept what it
-//! accepts.
+//! accepts. Pi's `models.json` may also have comments, and a comma behind its last members.
 
 use super::{super::diagnostic::Rule, MAX_DEPTH, MAX_MEMBERS, MAX_NODES, Member, Node, Position, SyntaxError, Tree};
 
-pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
+/// What may stand in a text beside what JSON has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notation {
+    Strict,
+    /// Comments, and commas in front of a closing brace or bracket.
+    Relaxed,
+}
+
+pub(super) fn parse(text: &str, notation: Notation) -> Result<Node, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut parser = Parser { rest: text, at: Position { line: 1, column: 1, length: 0 }, nodes: 0 };
+    let mut parser = Parser { rest: text, at: Position { line: 1, column: 1, length: 0 }, nodes: 0, notation };
     let node = parser.value(0)?;
-    parser.space();
+    parser.space()?;
     if parser.rest.is_empty() { Ok(node) } else { Err(parser.error("the document goes on after its end")) }
 }
 
@@ -15,11 +23,12 @@ struct Parser<'a> {
     rest: &'a str,
     at: Position,
     nodes: usize,
+    notation: Notation,
 }
 
 impl<'a> Parser<'a> {
     fn value(&mut self, depth: usize) -> Result<Node, SyntaxError> {
-        self.space();
+        self.space()?;
         self.nodes += 1;
         if depth >= MAX_DEPTH || self.nodes > MAX_NODES {
             let message = "the document is too deep or too large".to_owned();
@@ -39,12 +48,15 @@ impl<'a> Parser<'a> {
     fn object(&mut self, depth: usize) -> Result<Tree, SyntaxError> {
         self.advance(1);
         let mut members: Vec<Member> = Vec::new();
-        self.space();
+        self.space()?;
         if self.eat('}') {
             return Ok(Tree::Map(members));
         }
         loop {
-            self.space();
+            self.space()?;
+            if self.ends('}') {
+                return Ok(Tree::Map(members));
+            }
             let at = self.at;
             if !self.rest.starts_with('"') {
                 return Err(self.error("a key in double quotes is expected"));
@@ -63,13 +75,13 @@ impl<'a> Parser<'a> {
                     hint: None,
                 });
             }
-            self.space();
+            self.space()?;
             if !self.eat(':') {
                 return Err(self.error("a colon is expected after the key"));
             }
             let node = self.value(depth + 1)?;
             members.push(Member { key, at, node });
-            self.space();
+            self.space()?;
             if self.eat('}') {
                 return Ok(Tree::Map(members));
             }
@@ -82,13 +94,17 @@ impl<'a> Parser<'a> {
     fn list(&mut self, depth: usize) -> Result<Tree, SyntaxError> {
         self.advance(1);
         let mut list = Vec::new();
-        self.space();
+        self.space()?;
         if self.eat(']') {
             return Ok(Tree::List(list));
         }
         loop {
+            self.space()?;
+            if self.ends(']') {
+                return Ok(Tree::List(list));
+            }
             list.push(self.value(depth + 1)?);
-            self.space();
+            self.space()?;
             if self.eat(']') {
                 return Ok(Tree::List(list));
             }
@@ -117,7 +133,11 @@ impl<'a> Parser<'a> {
     }
 
     fn scalar(&mut self) -> Result<Tree, SyntaxError> {
-        let end = self.rest.find(|c: char| c.is_whitespace() || ",:]}[{\"".contains(c)).unwrap_or(self.rest.len());
+        let stops = match self.notation {
+            Notation::Strict => ",:]}[{\"",
+            Notation::Relaxed => ",:]}[{\"/",
+        };
+        let end = self.rest.find(|c: char| c.is_whitespace() || stops.contains(c)).unwrap_or(self.rest.len());
         let token = &self.rest[..end];
         let value = match token {
             "null" => Tree::Null,
@@ -132,9 +152,32 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    fn space(&mut self) {
-        let end = self.rest.find(|c| !matches!(c, ' ' | '\t' | '\r' | '\n')).unwrap_or(self.rest.len());
-        self.advance(end);
+    /// Passes blanks, and comments where there may be some.
+    fn space(&mut self) -> Result<(), SyntaxError> {
+        loop {
+            let end = self.rest.find(|c| !matches!(c, ' ' | '\t' | '\r' | '\n')).unwrap_or(self.rest.len());
+            self.advance(end);
+            match self.notation {
+                Notation::Relaxed if self.rest.starts_with("//") => {
+                    self.advance(self.rest.find('\n').unwrap_or(self.rest.len()));
+                }
+                Notation::Relaxed if self.rest.starts_with("/*") => {
+                    let Some(length) = self.rest[2..].find("*/") else {
+                        return Err(self.error("the comment has no end"));
+                    };
+                    self.advance(2 + length + 2);
+                }
+                Notation::Strict | Notation::Relaxed => return Ok(()),
+            }
+        }
+    }
+
+    /// Whether a list or an object ends behind a comma, where that is allowed.
+    fn ends(&mut self, closing: char) -> bool {
+        match self.notation {
+            Notation::Strict => false,
+            Notation::Relaxed => self.eat(closing),
+        }
     }
 
     fn eat(&mut self, expected: char) -> bool {
