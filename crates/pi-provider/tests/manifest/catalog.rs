@@ -396,7 +396,7 @@ fn keys_of_models_json_are_never_shown() {
 }
 
 #[test]
-fn a_key_is_written_in_four_forms() {
+fn a_key_is_written_in_the_forms_of_pi() {
     let read = |text: &str| serde_json::from_value::<KeySource>(text.into()).unwrap();
     let environment = |name: &str| (name == "SET").then(|| "value".to_owned());
     let resolved = |text: &str| read(text).resolve(&environment).map(|secret| secret.expose().to_owned());
@@ -408,6 +408,12 @@ fn a_key_is_written_in_four_forms() {
         ("ollama", Some("ollama")),
         ("sk-123", Some("sk-123")),
         ("!pass show key", None),
+        ("Bearer $SET", Some("Bearer value")),
+        ("${SET}_${SET}/$SET.", Some("value_value/value.")),
+        ("a ${UNSET}", None),
+        ("$$SET", Some("$SET")),
+        ("$!SET", Some("!SET")),
+        ("cost 5$ ${not a name", Some("cost 5$ ${not a name")),
     ];
     for (text, expected) in cases {
         assert_eq!(resolved(text).as_deref(), expected, "{text}");

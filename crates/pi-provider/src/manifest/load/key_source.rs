@@ -21,25 +21,23 @@ pub enum KeySource {
     Command(KeyCommand),
     /// The name of a variable if there is one of that name, else the key itself.
     VariableOrLiteral(Secret),
-    /// A text in which `${NAME}` stands for a variable.
+    /// A text of a manifest in which `${NAME}` stands for a variable.
     Template(Secret),
+    /// A text of Pi in which `$NAME` and `${NAME}` stand for variables, `$$` for `$` and `$!` for `!`.
+    Interpolated(Secret),
     Literal(Secret),
 }
 
 impl KeySource {
     pub(crate) fn of(text: &str) -> Self {
-        let name = |text: &str| {
-            let mut letters = text.chars();
-            let begins = letters.next().is_some_and(|letter| letter.is_ascii_alphabetic() || letter == '_');
-            begins && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-        };
         let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));
         if let Some(command) = text.strip_prefix('!') {
             return Self::Command(KeyCommand::new(command.trim()));
         }
-        match inner.filter(|inner| name(inner)) {
+        match inner.filter(|inner| is_name(inner)) {
             Some(variable) => Self::Variable(variable.to_owned()),
-            None if name(text) => Self::VariableOrLiteral(Secret::new(text)),
+            None if is_name(text) => Self::VariableOrLiteral(Secret::new(text)),
+            None if text.contains('$') => Self::Interpolated(Secret::new(text)),
             None => Self::Literal(Secret::new(text)),
         }
     }
@@ -49,9 +47,11 @@ impl KeySource {
         match Self::of(value.expose()) {
             Self::Variable(name) => Self::Variable(name),
             _ if value.expose().contains("${") => Self::Template(value),
-            Self::Command(_) | Self::VariableOrLiteral(_) | Self::Literal(_) | Self::Template(_) => {
-                Self::Literal(value)
-            }
+            Self::Command(_)
+            | Self::VariableOrLiteral(_)
+            | Self::Literal(_)
+            | Self::Template(_)
+            | Self::Interpolated(_) => Self::Literal(value),
         }
     }
 
@@ -72,6 +72,7 @@ impl KeySource {
             Self::VariableOrLiteral(text) => Ok(set(text.expose()).unwrap_or_else(|| text.clone())),
             Self::Literal(secret) => Ok(secret.clone()),
             Self::Template(text) => filled(text.expose(), &|name| set(name).ok_or_else(|| missing(name))),
+            Self::Interpolated(text) => interpolated(text.expose(), &|name| set(name).ok_or_else(|| missing(name))),
         }
     }
 }
@@ -83,6 +84,47 @@ pub enum MissingKey {
     Variable { name: String },
     #[error("the command brings none: {0}")]
     Command(#[source] CommandFault),
+}
+
+/// Whether a text is the name of a variable.
+fn is_name(text: &str) -> bool {
+    text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') && text.chars().all(is_in_name)
+}
+
+fn is_in_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+/// The text as Pi reads it: a dollar sign before anything but a name is only that.
+fn interpolated(text: &str, set: &dyn Fn(&str) -> Result<Secret, MissingKey>) -> Result<Secret, MissingKey> {
+    let mut whole = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        whole.push_str(before);
+        let braced = after.strip_prefix('{').and_then(|inner| inner.split_once('}')).filter(|(name, _)| is_name(name));
+        let bare = || after.split_at(after.find(|letter| !is_in_name(letter)).unwrap_or(after.len()));
+        rest = match (after.chars().next(), braced) {
+            (Some(escaped @ ('$' | '!')), _) => {
+                whole.push(escaped);
+                &after[1..]
+            }
+            (_, Some((name, after))) => {
+                whole.push_str(set(name)?.expose());
+                after
+            }
+            (_, None) if is_name(bare().0) => {
+                let (name, after) = bare();
+                whole.push_str(set(name)?.expose());
+                after
+            }
+            (_, None) => {
+                whole.push('$');
+                after
+            }
+        };
+    }
+    whole.push_str(rest);
+    Ok(Secret::new(whole))
 }
 
 /// The text with the values of its variables.
