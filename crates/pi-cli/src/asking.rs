@@ -147,7 +147,7 @@ impl Asker {
             api: pi_provider::Dialect::of(target.manifest, target.entry).api().to_owned(),
             provider: target.manifest.id.clone(),
             model: ModelId::from(chosen.model.as_str()),
-            pricing: chosen.known.as_ref().and_then(|it| it.pricing.clone()),
+            pricing: chosen.pricing(),
             thinking_level: Some(call.options.thinking),
             timestamp: milliseconds(),
         });

@@ -16,7 +16,7 @@ use pi_provider::{
     credential::{SourceKind, Trust},
     guardrail::Guardrails,
     local::{self, Probe},
-    manifest::{Capability, Format, ModelEntry, load},
+    manifest::{Capability, Format, ModelEntry, load, model::Pricing},
     transport::{Network, Transport},
 };
 use pi_session::settings::Settings;
@@ -112,6 +112,11 @@ impl Chosen {
         self.entry.target(asked, &env::lookup)
     }
 
+    /// What it costs, where anybody knows.
+    pub(crate) fn pricing(&self) -> Option<Pricing> {
+        self.entry.manifest.pricing_of(self.known.as_ref())
+    }
+
     /// `provider/model`.
     pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.entry.manifest.id, self.model)
@@ -120,9 +125,7 @@ impl Chosen {
     /// Takes whoever wants it to think at its word, where the manifest says nothing about the model and its kind can.
     pub(crate) fn may_think(&mut self) {
         if self.known.is_none() && self.entry.manifest.capabilities.has(Capability::Reasoning) {
-            let mut described = ModelEntry::default();
-            described.model_capabilities.reasoning = Some(true);
-            self.known = Some(described);
+            self.known = Some(self.entry.manifest.thinking_stranger());
         }
     }
 
@@ -398,7 +401,8 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
             let found = found.ok_or_else(|| ModelFailure::NoSuchProvider { id: provider.clone(), nearest: None })?;
             let chosen = Chosen::of(&found, why)?;
             let meant = nearest.first().map(|it| format!("; did you mean {it}?")).unwrap_or_default();
-            console.note(&format!("{provider} lists no model {model}; it is asked for it all the same{meant}"));
+            let price = if chosen.pricing().is_some() { "" } else { ", and what it costs is not known" };
+            console.note(&format!("{provider} lists no model {model}; it is asked for it all the same{price}{meant}"));
             Ok(chosen)
         }
         Err(FindError::Ambiguous { .. }) => Ok(Chosen::of(&only_one(name, providers)?, why)?),

@@ -145,9 +145,28 @@ pub enum Status {
 }
 
 impl Manifest {
+    /// What a model costs: one that is not listed has the provider's prices, where it has any.
+    pub fn pricing_of(&self, model: Option<&ModelEntry>) -> Option<model::Pricing> {
+        match model {
+            Some(model) => model.pricing.clone(),
+            None => self.usual_pricing(),
+        }
+    }
+
+    /// A model of which nobody knows more than that it thinks.
+    pub fn thinking_stranger(&self) -> ModelEntry {
+        let mut described = ModelEntry { pricing: self.usual_pricing(), ..ModelEntry::default() };
+        described.model_capabilities.reasoning = Some(true);
+        described
+    }
+
+    fn usual_pricing(&self) -> Option<model::Pricing> {
+        self.pricing.as_ref().and_then(declared::ProviderPricing::of_model)
+    }
+
     /// Gives the provider's prices to those of its models that have none of their own.
     pub(crate) fn price_models(&mut self) {
-        let usual = self.pricing.as_ref().and_then(declared::ProviderPricing::of_model);
+        let usual = self.usual_pricing();
         for model in self.models.values_mut() {
             // What a model says of its prices counts, also where none of it can be used.
             model.pricing = match model.pricing.take() {

@@ -278,8 +278,7 @@ impl Choice {
         if self.is_described() || !self.entry.manifest.capabilities.has(Capability::Reasoning) {
             return None;
         }
-        let mut described = ModelEntry::default();
-        described.model_capabilities.reasoning = Some(true);
+        let described = self.entry.manifest.thinking_stranger();
         let found = Found { entry: &self.entry, id: self.id.clone(), model: Some(&described) };
         let mut model = found.to_model();
         model.base_url.clone_from(&self.model.base_url);
@@ -321,7 +320,7 @@ impl Choice {
             },
             provider: self.entry.manifest.id.clone(),
             model: ModelId::from(self.id.as_str()),
-            pricing: self.known.as_ref().and_then(|known| known.pricing.clone()),
+            pricing: self.entry.manifest.pricing_of(self.known.as_ref()),
             thinking_level: Some(thinking),
             timestamp,
         }

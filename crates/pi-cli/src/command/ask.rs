@@ -220,7 +220,7 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
     let (facts, chosen) = (&answered.facts, asking.chosen);
     let usage = answered.message.usage.known().filter(|usage| usage.total() > 0);
     let said = answered.message.usage.known().filter(|usage| usage.cost.total_from_provider.is_some());
-    let has_prices = chosen.known.as_ref().is_some_and(|it| it.pricing.is_some());
+    let has_prices = chosen.pricing().is_some();
     let is_refusal = assembly::is_refusal(&answered.message);
     json!({
         "message": answered.message,
@@ -325,7 +325,7 @@ pub(crate) fn tokens(usage: &Usage) -> String {
 /// What it cost; nothing if no price is known.
 pub(crate) fn cost(usage: &Usage, chosen: &Chosen) -> Option<Spent> {
     if usage.cost.total_from_provider.is_none() {
-        chosen.known.as_ref()?.pricing.as_ref()?;
+        chosen.pricing()?;
         if usage.total() == 0 {
             return None;
         }

@@ -430,6 +430,31 @@ fn key_that_a_command_prints_is_sent() {
     assert_eq!(running.server.requests()[0].header("authorization"), Some("Bearer key-of-command"));
 }
 
+/// The manifest has a price for all its models, or none.
+#[test]
+fn model_that_is_not_listed_costs_what_its_provider_asks() {
+    let prices = "pricing: {input_per_1k_tokens: 0.01, output_per_1k_tokens: 0.1, currency: USD}\n";
+    for (pricing, cost, told) in [
+        (prices, json!(0.00031), "acme lists no model other; it is asked for it all the same\n"),
+        (
+            "",
+            Value::Null,
+            "acme lists no model other; it is asked for it all the same, and what it costs is not known\n",
+        ),
+    ] {
+        let running = Running::new(Script::new().then(stream(&["ok"])));
+        let written = format!("{}{pricing}", manifest("acme", &running.base_url()));
+        let world = quiet_world().with("agent/providers/acme.yaml", written);
+        let mut command = world.command("ask Hi --json --model acme/other");
+        let output = fed(command.env("PI_CODING_AGENT_DIR", "agent").env("ACME_KEY", "key-of-acme"), "");
+        let last = String::from_utf8_lossy(&output.stdout);
+        let last: Value = serde_json::from_str(last.lines().last().expect("a line")).expect("JSON");
+        assert_eq!(last["cost"]["total"], cost, "{last}");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
 #[test]
 fn letters_that_turn_text_around_are_escaped() {
     let running = Running::new(Script::new().then(stream(&["a\u{202e}b \u{2066}c"])));

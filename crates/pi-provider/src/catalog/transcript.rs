@@ -22,6 +22,7 @@ impl Found<'_> {
         let manifest = &self.entry.manifest;
         let unknown = crate::manifest::ModelEntry::default();
         let model = self.model.unwrap_or(&unknown);
+        let pricing = manifest.pricing_of(self.model);
         let context_window = model.context_window.unwrap_or(CONTEXT_WINDOW);
         Model {
             id: ModelId(self.id.clone()),
@@ -33,19 +34,19 @@ impl Found<'_> {
                 model.thinking_levels.as_ref().is_some_and(|levels| levels.values().any(|level| !level.is_null()))
             }),
             input: input(model),
-            cost: model.pricing.as_ref().map_or_else(ModelCost::default, cost),
+            cost: pricing.as_ref().map_or_else(ModelCost::default, cost),
             context_window,
             max_tokens: model.max_output_tokens.unwrap_or_else(|| MAX_TOKENS.min(context_window)),
             compat: model.extra.get("compat").cloned(),
             thinking_level_map: model.thinking_levels.as_ref().map(|levels| levels.clone().into_iter().collect()),
-            extra: assumed(model),
+            extra: assumed(model, pricing.as_ref()),
         }
     }
 }
 
 /// Says what of a model is assumed, so that nobody shows it as a fact.
-fn assumed(model: &crate::manifest::ModelEntry) -> Extra {
-    let is_priced = model.pricing.as_ref().is_some_and(Pricing::is_whole);
+fn assumed(model: &crate::manifest::ModelEntry, pricing: Option<&Pricing>) -> Extra {
+    let is_priced = pricing.is_some_and(Pricing::is_whole);
     let parts = [("contextWindowAssumed", model.context_window.is_none()), ("costUnknown", !is_priced)];
     parts.into_iter().filter(|(_, is_so)| *is_so).map(|(name, _)| (name.to_owned(), true.into())).collect()
 }

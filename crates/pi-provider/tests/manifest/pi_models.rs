@@ -6,6 +6,7 @@ use pi_provider::{
     credential::Trust,
     manifest::{Document, Format, load_any},
 };
+use serde_json::json;
 
 fn source(text: impl Into<String>) -> Source {
     let file = SourceFile { path: "models.json".to_owned(), text: Ok(text.into()) };
@@ -67,4 +68,29 @@ fn empty_file_brings_nothing_and_breaks_nothing() {
         let told: Vec<&str> = catalog.findings().iter().map(|finding| finding.diagnostic.rule.name()).collect();
         assert_eq!(told, ["models-json.providers"], "{text}");
     }
+}
+
+/// A model that the manifest does not list has the provider's price, as those have that name none.
+#[test]
+fn a_model_that_is_not_listed_costs_what_its_provider_asks() {
+    let manifest = |pricing: &str| {
+        let statuses = r#""400": invalid_request, "401": authentication, "429": rate_limited, "500": server_error"#;
+        let text = format!(
+            "{{id: alpha, protocol_version: \"2.0\", endpoint: {{base_url: 'https://a.example/v1', chat: /chat, \
+             auth: {{type: bearer, header: Authorization}}}}, error_classification: {{by_http_status: {{{statuses}}}}}, \
+             metadata: {{models: {{listed: {{pricing: {{input_per_1m: 9, output_per_1m: 9}}}}}}}}{pricing}}}"
+        );
+        let file = SourceFile { path: "alpha.yaml".to_owned(), text: Ok(text) };
+        Catalog::load(&[Source { origin: Origin::User, trust: Trust::Trusted, files: vec![file] }])
+    };
+    let cost = |catalog: &Catalog, model: &str| {
+        let model = catalog.unlisted("alpha", model).unwrap().to_model();
+        json!([model.cost.input, model.cost.output, model.extra.get("costUnknown")])
+    };
+    let priced = manifest(", pricing: {input_per_1k_tokens: 0.001, output_per_1k_tokens: 0.002, currency: USD}");
+    assert_eq!(cost(&priced, "listed"), json!([9, 9, null]));
+    assert_eq!(cost(&priced, "other"), json!([1, 2, null]));
+    assert_eq!(cost(&manifest(""), "other"), json!([0, 0, true]));
+    let foreign = manifest(", pricing: {input_per_1k_tokens: 0.001, output_per_1k_tokens: 0.002, currency: CNY}");
+    assert_eq!(cost(&foreign, "other"), json!([0, 0, true]));
 }
