@@ -115,7 +115,7 @@ impl Asker {
     pub(crate) fn in_the_clear(&self, chosen: &Chosen) -> Option<String> {
         let auth = &chosen.entry.manifest.endpoint.auth;
         let is_secret = self.credential.is_some() || !auth.secret_headers.is_empty();
-        in_the_clear(&chosen.entry.manifest, chosen.base_url.as_deref()).filter(|_| is_secret)
+        in_the_clear(&chosen.entry.manifest, chosen.address()).filter(|_| is_secret)
     }
 
     /// Forgets how earlier calls went, so that the next is made whatever became of them.
@@ -272,10 +272,11 @@ fn not_set(name: &str) -> ModelFailure {
 
 /// Headers of Pi's `models.json`; their values may be secret, so they travel like the credential.
 pub(crate) fn add_headers(chosen: &mut Chosen) {
-    let headers = chosen.entry.headers.iter();
+    let headers = chosen.entry.headers_of(chosen.known.as_ref()).into_iter();
     let headers = headers
-        .filter_map(|(name, value)| Some(SecretHeader { name: name.clone(), value: value.resolve(&env::lookup)? }));
-    chosen.entry.manifest.endpoint.auth.secret_headers = headers.collect();
+        .filter_map(|(name, value)| Some(SecretHeader { name: name.to_owned(), value: value.resolve(&env::lookup)? }));
+    let headers = headers.collect();
+    chosen.entry.manifest.endpoint.auth.secret_headers = headers;
 }
 
 pub(crate) fn milliseconds() -> u64 {

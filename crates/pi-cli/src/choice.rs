@@ -112,6 +112,11 @@ impl Chosen {
         self.entry.target(asked, &env::lookup)
     }
 
+    /// Where it is reached, where that is not the address of its provider.
+    pub(crate) fn address(&self) -> Option<&str> {
+        self.base_url.as_deref().or_else(|| self.known.as_ref()?.base_url.as_deref())
+    }
+
     /// What it costs, where anybody knows.
     pub(crate) fn pricing(&self) -> Option<Pricing> {
         self.entry.manifest.pricing_of(self.known.as_ref())

@@ -98,7 +98,10 @@ impl Providers {
             console.note(&finding.diagnostic.to_string());
             // The other providers of this file are there.
             if let (Origin::PiModels, Some(name)) = (finding.origin, left_out(&finding.diagnostic.path)) {
-                console.note(&format!("provider {name} of models.json is left out"));
+                // What is wrong with one of its models leaves only that out.
+                if ![".models[", ".modelOverrides."].iter().any(|it| finding.diagnostic.path.contains(it)) {
+                    console.note(&format!("provider {name} of models.json is left out"));
+                }
                 continue;
             }
             if !rejected.contains(&finding.diagnostic.file) {

@@ -141,6 +141,18 @@ impl Entry {
         }
     }
 
+    /// The headers of a request for a model whose values may be secret: the provider's, and those that the model has
+    /// beside or instead of them.
+    pub fn headers_of<'a>(&'a self, model: Option<&'a ModelEntry>) -> IndexMap<&'a str, &'a KeySource> {
+        let mut headers: IndexMap<&str, &KeySource> =
+            self.headers.iter().map(|(name, value)| (name.as_str(), value)).collect();
+        for (name, value) in model.into_iter().flat_map(|model| &model.headers) {
+            headers.retain(|known, _| !known.eq_ignore_ascii_case(name));
+            headers.insert(name, value);
+        }
+        headers
+    }
+
     /// A model of this provider, to be asked. Whoever asks should have refused a manifest that nobody trusts; should it
     /// come this far, it gets no value of the environment.
     pub fn target<'a>(&'a self, asked: Asked<'a>, environment: Lookup<'a>) -> Target<'a> {
@@ -179,8 +191,17 @@ impl Catalog {
         catalog
     }
 
-    /// The provider of that id, or else of that alias.
+    /// The provider of that id, or else of that alias, or else the only one whose id differs only in upper and lower case:
+    /// those of `models.json` may have any name.
     pub fn provider(&self, name: &str) -> Option<&Entry> {
+        self.called(name).or_else(|| {
+            let mut alike = self.entries.values().filter(|entry| entry.manifest.id().eq_ignore_ascii_case(name));
+            alike.next().filter(|_| alike.next().is_none())
+        })
+    }
+
+    /// The provider of exactly that id, or else of that alias.
+    fn called(&self, name: &str) -> Option<&Entry> {
         self.entries.get(name).or_else(|| self.entries.values().find(|entry| entry.manifest.is_called(name)))
     }
 
@@ -360,7 +381,7 @@ impl Loading<'_> {
             headers: headers.collect(),
             ignored,
         };
-        let replaces_trusted = self.catalog.provider(&id).is_some_and(Entry::is_trusted);
+        let replaces_trusted = self.catalog.called(&id).is_some_and(Entry::is_trusted);
         if !entry.is_trusted() && replaces_trusted {
             let message = format!("{id} is not replaced, because the project is not trusted");
             self.find(Severity::Warning, Rule::CatalogUntrusted, &file.path, message);
@@ -377,7 +398,7 @@ impl Loading<'_> {
         let called = self.catalog.entries.values().filter(|entry| entry.manifest.is_called(name));
         let ids: Vec<String> = called.filter(may).map(|entry| entry.manifest.id().to_owned()).collect();
         if ids.is_empty() {
-            let reason = if self.catalog.provider(name).is_some() {
+            let reason = if self.catalog.called(name).is_some() {
                 format!("{name} is not changed, because the project is not trusted")
             } else {
                 format!("there is no provider {name:?} for it")

@@ -122,11 +122,10 @@ impl Resolved {
             source_kind: SourceKind::None,
             source_name: None,
             looked_in: Vec::new(),
-            need: match manifest.endpoint.auth.placement {
-                Placement::Bearer { .. } | Placement::CustomHeader { .. } | Placement::QueryParam { .. } => {
-                    Need::Needed
-                }
-                Placement::None => Need::NotNeeded,
+            need: if manifest.endpoint.auth.is_optional || manifest.endpoint.auth.placement == Placement::None {
+                Need::NotNeeded
+            } else {
+                Need::Needed
             },
             unusable: Vec::new(),
             notes: Vec::new(),

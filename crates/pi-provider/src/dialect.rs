@@ -57,6 +57,8 @@ impl Dialect {
             | "openai_messages"
             | "openai_sse"
             | "openai-completions"
+            // Pi's name of Mistral's chats, whose path and form these are.
+            | "mistral-conversations"
             | "chat_completions"
             | "sse_ignore_comments" => Self::OpenaiChat,
             "openai_responses" | "openai-responses" | "responses" => Self::OpenaiResponses,

@@ -20,6 +20,7 @@ pub(crate) mod names;
 mod number;
 pub mod parameter;
 mod promote;
+pub(crate) mod quirks;
 pub mod resilience;
 pub mod streaming;
 mod tree;
@@ -31,7 +32,6 @@ use pi_transcript::ProviderId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub(crate) use self::load::is_id;
 pub use self::{
     capability::{Capabilities, Capability},
     contract::Contract,
@@ -44,6 +44,7 @@ pub use self::{
     model::ModelEntry,
     names::{Module, modules},
     parameter::Parameter,
+    quirks::Quirks,
     streaming::Streaming,
     write::{to_document, to_yaml},
 };
@@ -96,6 +97,9 @@ pub struct Manifest {
     /// How its messages look on the wire, where that differs from what its dialect does by itself.
     #[serde(default, rename = "provider_contract")]
     pub contract: Contract,
+    /// Where it differs from its dialect in the words of Pi's `models.json`. What a model says of itself comes first.
+    #[serde(skip)]
+    pub quirks: Option<Box<Quirks>>,
     /// Models by id, in the order of the file.
     #[serde(default)]
     pub models: IndexMap<String, ModelEntry>,
@@ -216,6 +220,7 @@ impl Manifest {
             termination: resilience::TerminationMap::default(),
             guardrails: resilience::Guardrails::default(),
             contract: Contract::default(),
+            quirks: None,
             models: IndexMap::new(),
             metadata: Map::new(),
             api_families: IndexMap::new(),

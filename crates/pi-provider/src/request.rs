@@ -37,7 +37,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use serde_json::Value;
 
-pub(crate) use self::base::in_form_of;
+pub(crate) use self::base::{in_form_of, versioned};
 use self::{address::Headers, change::Changes, parameters::Names, plan::Body, rules::Rules};
 pub use self::{
     address::{Address, join},
@@ -54,7 +54,7 @@ use crate::{
     dialect::Dialect,
     error::CallError,
     manifest::{
-        Capability, Manifest, ModelEntry,
+        Capability, Manifest, ModelEntry, Quirks,
         endpoint::{Placement, SecretHeader, is_protected},
     },
     secret::{HIDDEN, Secret},
@@ -72,6 +72,13 @@ pub struct Target<'a> {
     pub base_url: Option<&'a str>,
     /// Values of the environment that the manifest's address names.
     pub lookup: Lookup<'a>,
+}
+
+impl<'a> Target<'a> {
+    /// Where the server differs from its dialect: what is said of the model, else of its provider.
+    fn quirks(&self) -> Option<&'a Quirks> {
+        self.entry.and_then(|entry| entry.quirks.as_deref()).or(self.manifest.quirks.as_deref())
+    }
 }
 
 /// Whether the answer comes in pieces.
@@ -130,7 +137,8 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
         plan.model.to_mut().push_str(suffix);
     }
     let (method, address) = address::chat(target, dialect, mode, &plan.model)?;
-    if target.manifest.endpoint.auth.placement != Placement::None && !is_protected(&address.url) {
+    let auth = &target.manifest.endpoint.auth;
+    if auth.placement != Placement::None && !auth.is_optional && !is_protected(&address.url) {
         changes.kept("credential", format!("it {IN_THE_CLEAR}"));
     }
     let Headers { shown: mut headers, hidden: secret_headers } =

@@ -217,10 +217,9 @@ impl Choice {
         let mut entry = found.entry.clone();
         // Headers of Pi's `models.json` may be secret, so they travel like the credential.
         let environment = &**environment;
-        let headers = entry
-            .headers
-            .iter()
-            .filter_map(|(name, value)| Some(SecretHeader { name: name.clone(), value: value.resolve(&environment)? }));
+        let headers = found.entry.headers_of(found.model).into_iter().filter_map(|(name, value)| {
+            Some(SecretHeader { name: name.to_owned(), value: value.resolve(&environment)? })
+        });
         entry.manifest.endpoint.auth.secret_headers = headers.collect();
         let mut model = found.to_model();
         if let Some(base_url) = &base_url {
@@ -263,8 +262,10 @@ impl Choice {
     /// What to say where its credential travels to a server elsewhere in the clear.
     pub fn in_the_clear(&self) -> Option<String> {
         let auth = &self.entry.manifest.endpoint.auth;
-        let is_sent = self.extension.is_none() && auth.placement != Placement::None;
-        credential::in_the_clear(&self.entry.manifest, self.base_url.as_deref()).filter(|_| is_sent)
+        let is_sent = self.extension.is_none() && auth.placement != Placement::None && !auth.is_optional;
+        let own = || self.known.as_ref()?.base_url.as_deref();
+        let address = self.base_url.as_deref().or_else(own);
+        credential::in_the_clear(&self.entry.manifest, address).filter(|_| is_sent)
     }
 
     /// Whether anybody says what it can do. Of a model of which nobody does, it is not known that it cannot.

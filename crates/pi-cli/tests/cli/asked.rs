@@ -430,6 +430,31 @@ fn key_that_a_command_prints_is_sent() {
     assert_eq!(running.server.requests()[0].header("authorization"), Some("Bearer key-of-command"));
 }
 
+/// Whoever asks: a single question, and a session.
+#[test]
+fn model_of_models_json_is_asked_at_its_address_with_its_headers() {
+    for question in ["ask Hi", "-p Hi --no-session"] {
+        let running = Running::new(Script::new().then(stream(&["ok"])));
+        let models = json!({"providers": {"My Server": {"baseUrl": "http://127.0.0.1:9/v1", "api": "openai-completions",
+            "apiKey": "key-of-mine", "headers": {"x-team": "of-all"}, "models": [{"id": "m", "baseUrl": running.base_url(),
+            "headers": {"X-Team": "of-m", "x-model": "$MODEL_HEADER"}, "compat": {"supportsDeveloperRole": false}}]}}});
+        let written = format!("// my own\n{models}");
+        let world = quiet_world().with("agent/models.json", written);
+        let mut command = world.command(question);
+        command
+            .arg("--model")
+            .arg("my server/m")
+            .env("PI_CODING_AGENT_DIR", "agent")
+            .env("MODEL_HEADER", "from-outside");
+        let output = fed(&mut command, "");
+        assert!(output.status.success(), "{question}: {}", String::from_utf8_lossy(&output.stderr));
+        let [request] = <[_; 1]>::try_from(running.server.requests()).expect("one request");
+        let headers = ["authorization", "x-team", "x-model"].map(|name| request.header(name).map(str::to_owned));
+        let expected = ["Bearer key-of-mine", "of-m", "from-outside"].map(|value| Some(value.to_owned()));
+        assert_eq!(headers, expected, "{question}");
+    }
+}
+
 /// The manifest has a price for all its models, or none.
 #[test]
 fn model_that_is_not_listed_costs_what_its_provider_asks() {

@@ -6,23 +6,27 @@ use serde_json::{Map, Value};
 
 use super::{Entry, Finding, Loading};
 use crate::{
+    builtin,
     credential::Trust,
     dialect::{Chat, Dialect},
     manifest::{
-        Auth, Capability, Contract, Endpoint, ErrorClassification, Manifest, Operation,
+        Auth, Capability, Contract, Endpoint, ErrorClassification, Format, Manifest, Operation, Quirks,
         diagnostic::{Diagnostic, Rule, Severity},
         endpoint::Placement,
-        is_id,
-        load::{PiProvider, Place},
+        load,
+        load::{PiProvider, Place, compat},
         wording::Wording,
     },
-    request::in_form_of,
+    request::{in_form_of, versioned},
 };
+
+/// Pi's name of Mistral's chats.
+const MISTRAL_API: &str = "mistral-conversations";
 
 /// Why a provider of `models.json` cannot be asked.
 #[derive(Debug, thiserror::Error)]
 enum Incomplete {
-    #[error("{0:?} cannot be the name of a provider")]
+    #[error("{0:?} cannot be the name of a provider: it is empty, or has a slash or a control character in it")]
     Name(String),
     #[error("{member} of {provider} is missing")]
     Missing { provider: String, member: &'static str },
@@ -56,46 +60,72 @@ fn merge(first: Value, second: Value) -> Value {
 /// cannot know that.
 pub fn examine_provider(file: &str, name: &str, provider: &PiProvider) -> Option<Diagnostic> {
     let fault = complete(name, provider).err()?;
-    let hint = format!("without it {name} is left out, unless a manifest of yours brings a provider of this name");
-    Some(Diagnostic { hint, ..fault.told(Severity::Warning, file, name, provider.place) })
+    let told = fault.told(Severity::Warning, file, name, provider.place);
+    let hint = match fault {
+        Incomplete::Name(_) => told.hint,
+        Incomplete::Missing { .. } | Incomplete::Api(_) => {
+            format!("without it {name} is left out, unless a manifest of yours brings a provider of this name")
+        }
+    };
+    Some(Diagnostic { hint, ..told })
+}
+
+/// How a provider is spoken with.
+enum Api {
+    Spoken(Dialect),
+    /// Chat Completions as Mistral's manifest has them.
+    Mistral,
+}
+
+/// Pi takes any name. A slash would end it where a model is named, and nobody can type what is not printed.
+fn is_name(name: &str) -> bool {
+    !name.trim().is_empty() && !name.contains(|letter: char| letter == '/' || letter.is_control())
 }
 
 /// The address of a provider and how it is spoken with.
-fn complete<'p>(name: &str, provider: &'p PiProvider) -> Result<(&'p str, Dialect), Incomplete> {
-    if !is_id(name) {
+fn complete<'p>(name: &str, provider: &'p PiProvider) -> Result<(&'p str, Api), Incomplete> {
+    if !is_name(name) {
         return Err(Incomplete::Name(name.to_owned()));
     }
     let missing = |member| Incomplete::Missing { provider: name.to_owned(), member };
-    let base_url = provider.base_url.as_deref().ok_or_else(|| missing("baseUrl"))?;
+    let of_model = || provider.models.iter().find_map(|model| model.base_url.as_deref());
+    let base_url = provider.base_url.as_deref().or_else(of_model).ok_or_else(|| missing("baseUrl"))?;
     let api = provider.api.as_ref().or_else(|| provider.models.iter().find_map(|model| model.api.as_ref()));
     let api = api.ok_or_else(|| missing("api"))?;
     let dialect = Dialect::from_word(api).ok_or_else(|| Incomplete::Api(api.clone()))?;
-    Ok((base_url, dialect))
+    Ok((base_url, if api == MISTRAL_API { Api::Mistral } else { Api::Spoken(dialect) }))
 }
 
 impl Incomplete {
     fn told(&self, severity: Severity, file: &str, name: &str, place: Place) -> Diagnostic {
         let Place { line, column, length } = place;
         let path = format!("providers.{name}");
-        Diagnostic { line, column, length, path, ..Diagnostic::new(severity, Rule::PiProvider, file, self.to_string()) }
+        let usual = Diagnostic::new(severity, Rule::PiProvider, file, self.to_string());
+        let hint = match self {
+            Self::Name(_) => "choose a name that can stand before the slash in PROVIDER/MODEL".to_owned(),
+            Self::Missing { .. } | Self::Api(_) => usual.hint,
+        };
+        Diagnostic { line, column, length, path, hint, ..usual }
     }
 }
 
 impl Loading<'_> {
     /// A provider of Pi's `models.json`: changes one that there is, or brings a new one.
     pub(super) fn overlay(&mut self, file: &str, name: &str, provider: PiProvider) {
-        if self.catalog.provider(name).is_some() {
+        if self.catalog.called(name).is_some() {
             for id in self.reachable(file, name) {
                 if let Some(entry) = self.catalog.entries.get_mut(&id) {
-                    change(entry, provider.clone());
+                    let idle = change(entry, provider.clone());
+                    self.tell_idle(file, name, idle);
                 }
             }
             return;
         }
         let place = provider.place;
         match self.bring(file, name, provider) {
-            Ok(entry) => {
+            Ok((entry, idle)) => {
                 self.catalog.entries.insert(name.to_owned(), entry);
+                self.tell_idle(file, name, idle);
             }
             Err(fault) => {
                 let diagnostic = fault.told(Severity::Error, file, name, place);
@@ -104,10 +134,26 @@ impl Loading<'_> {
         }
     }
 
-    fn bring(&self, file: &str, name: &str, provider: PiProvider) -> Result<Entry, Incomplete> {
-        let (base_url, dialect) = complete(name, &provider)?;
+    /// Tells of changes of models that nobody lists.
+    fn tell_idle(&mut self, file: &str, name: &str, idle: Vec<(String, Place)>) {
+        for (id, Place { line, column, length }) in idle {
+            let message = format!("{name} lists no model {id:?}, so nothing is changed");
+            let path = format!("providers.{name}.modelOverrides.{id}");
+            let usual = Diagnostic::new(Severity::Warning, Rule::PiProvider, file, message);
+            let hint = format!("`pi models {name}` shows those that it lists; a new one stands below models");
+            let diagnostic = Diagnostic { line, column, length, path, hint, ..usual };
+            self.catalog.findings.push(Finding { diagnostic, origin: self.source.origin, source: None });
+        }
+    }
+
+    fn bring(&self, file: &str, name: &str, provider: PiProvider) -> Result<(Entry, Vec<(String, Place)>), Incomplete> {
+        let (base_url, api) = complete(name, &provider)?;
         let mut entry = Entry {
-            manifest: manifest(name, base_url, dialect).into(),
+            manifest: match api {
+                Api::Mistral => like_mistral(name, base_url),
+                Api::Spoken(dialect) => manifest(name, base_url, dialect),
+            }
+            .into(),
             origin: self.source.origin,
             file: file.to_owned(),
             promoted_from: None,
@@ -117,32 +163,52 @@ impl Loading<'_> {
             ignored: Vec::new(),
         };
         if provider.api_key.is_none() && !provider.auth_header {
-            entry.manifest.endpoint.auth.placement = Placement::None;
+            entry.manifest.endpoint.auth.is_optional = true;
         }
-        change(&mut entry, PiProvider { base_url: None, ..provider });
-        Ok(entry)
+        let idle = change(&mut entry, provider);
+        Ok((entry, idle))
     }
 }
 
-fn change(entry: &mut Entry, provider: PiProvider) {
+/// Changes what a provider of `models.json` says and leaves the rest. What comes back are changes of models that it does not
+/// list; a server on this machine says later which it has.
+fn change(entry: &mut Entry, mut provider: PiProvider) -> Vec<(String, Place)> {
     let manifest = &mut entry.manifest;
     if provider.name.is_some() {
-        manifest.name = provider.name;
+        manifest.name = provider.name.take();
     }
-    if let Some(url) = provider.base_url {
-        manifest.endpoint.base_url = in_form_of(manifest, &url).into_owned();
+    if let Some(url) = &provider.base_url {
+        manifest.endpoint.base_url = in_form_of(manifest, None, url).into_owned();
     }
     if provider.auth_header {
         manifest.endpoint.auth.placement = bearer();
     }
-    for model in provider.models {
-        let id = model.id.clone();
-        let replaced = model.into_entry(&provider.compat);
-        manifest.models.insert(id, replaced);
+    if !provider.compat.is_empty() {
+        manifest.quirks = Some(Box::new(Quirks::of(&provider.compat)));
+        for model in manifest.models.values_mut() {
+            compat::apply(model, &provider.compat);
+        }
     }
-    for (id, model) in provider.model_overrides {
-        if let Some(known) = manifest.models.get_mut(&id) {
-            model.apply(known, &Map::new());
+    for mut model in std::mem::take(&mut provider.models) {
+        let (id, own) = (std::mem::take(&mut model.id), model.base_url.take());
+        let mut brought = model.into_entry(&provider.compat);
+        // The address of a provider has the form of its own dialect.
+        let is_foreign = Dialect::of(manifest, Some(&brought)) != Dialect::of(manifest, None);
+        let url = own.as_ref().or(provider.base_url.as_ref().filter(|_| is_foreign));
+        brought.base_url = url.map(|url| in_form_of(manifest, Some(&brought), url).into_owned());
+        manifest.models.insert(id, brought);
+    }
+    let (mut idle, is_local) = (Vec::new(), manifest.is_local());
+    for (id, mut model) in std::mem::take(&mut provider.model_overrides) {
+        let url = model.base_url.take();
+        let url = url.map(|url| in_form_of(manifest, manifest.models.get(&id), &url).into_owned());
+        match manifest.models.get_mut(&id) {
+            Some(known) => {
+                known.base_url = url.or(known.base_url.take());
+                model.apply(known, &Map::new());
+            }
+            None if !is_local => idle.push((id, model.place)),
+            None => {}
         }
     }
     if provider.compat.get("supportsUsageInStreaming") == Some(&Value::Bool(false)) {
@@ -152,29 +218,48 @@ fn change(entry: &mut Entry, provider: PiProvider) {
     if entry.trust == Trust::Trusted {
         entry.key = provider.api_key.or_else(|| entry.key.take());
         entry.headers.extend(provider.headers);
+    } else {
+        manifest.models.values_mut().for_each(|model| model.headers.clear());
     }
-}
-
-/// The address with the version that Pi leaves out and manifests do not.
-fn versioned(url: &str, usual: &Chat) -> String {
-    let url = url.trim_end_matches('/');
-    match &usual.version {
-        Some(version) if !url.ends_with(version) => format!("{url}{version}"),
-        Some(_) | None => url.to_owned(),
-    }
+    entry.ignored.extend(provider.ignored);
+    idle
 }
 
 fn bearer() -> Placement {
     Placement::Bearer { header: "Authorization".to_owned(), prefix: "Bearer".to_owned() }
 }
 
+/// A server that is spoken with as Mistral is, at another address. Pi leaves the version out of it.
+fn like_mistral(name: &str, base_url: &str) -> Manifest {
+    let mistral = builtin::find("mistral").expect("it comes with the program, which a test checks");
+    let loaded = load(mistral.json, &mistral.path(), Format::Json);
+    let mut manifest = loaded.manifest.expect("our own manifests are valid, which a test checks");
+    let version = manifest.endpoint.base_url.rsplit('/').next().unwrap_or_default().to_owned();
+    let base_url = base_url.trim_end_matches('/');
+    let has_version = base_url.ends_with(&format!("/{version}"));
+    manifest.id = ProviderId::from(name);
+    manifest.endpoint.base_url = if has_version { base_url.to_owned() } else { format!("{base_url}/{version}") };
+    manifest.endpoint.auth.token_env = None;
+    manifest.aliases.clear();
+    manifest.models.clear();
+    manifest.metadata.clear();
+    (manifest.name, manifest.official_url, manifest.pricing) = (None, None, None);
+    manifest
+}
+
 /// What a provider of `models.json` can do is not written; it is what its dialect can do.
 fn manifest(name: &str, base_url: &str, dialect: Dialect) -> Manifest {
     let usual = Chat::of(dialect);
     let placement = usual.key_header.clone().map_or_else(bearer, |header| Placement::CustomHeader { header });
-    let auth =
-        Auth { placement, token_env: None, extra_headers: Vec::new(), login_refused: None, secret_headers: Vec::new() };
-    let endpoint = Endpoint { base_url: versioned(base_url, usual), timeout_ms: None, auth };
+    let auth = Auth {
+        placement,
+        token_env: None,
+        extra_headers: Vec::new(),
+        login_refused: None,
+        secret_headers: Vec::new(),
+        is_optional: false,
+    };
+    let endpoint = Endpoint { base_url: versioned(base_url, usual).into_owned(), timeout_ms: None, auth };
     let mut classification = ErrorClassification::default();
     classification.assume_usual();
     let mut manifest = Manifest::bare(ProviderId::from(name), endpoint, classification);

@@ -90,6 +90,7 @@ mod tests {
             extra_headers: Vec::new(),
             login_refused: None,
             secret_headers: Vec::new(),
+            is_optional: false,
         };
         let attachment = attach(&auth, &Credential { secret: Secret::new(KEY), kind }).unwrap();
         assert!(!format!("{attachment:?}").contains(KEY));
@@ -126,6 +127,7 @@ mod tests {
             extra_headers: Vec::new(),
             login_refused: None,
             secret_headers: Vec::new(),
+            is_optional: false,
         };
         let broken = Credential::key(Secret::new("sk-planted\nX-Evil: 1"));
         assert_eq!(attach(&custom("x-api-key"), &broken), Err(AttachError::Characters));

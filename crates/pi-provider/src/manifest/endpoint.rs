@@ -40,6 +40,9 @@ pub struct Auth {
     /// harmless](Header::is_harmless), and the user's own of Pi's `models.json`.
     #[serde(skip)]
     pub secret_headers: Vec<SecretHeader>,
+    /// Whether the server is asked without a credential where none is found: Pi's `models.json` need not name one.
+    #[serde(skip)]
+    pub is_optional: bool,
 }
 
 /// Where the credential is put.

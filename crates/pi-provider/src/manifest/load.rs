@@ -23,11 +23,11 @@ mod words;
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
 
-pub(crate) use self::ring1::is_id;
+pub(crate) use self::pi_models::compat;
 pub use self::{
     key_source::{KeySource, MissingKey},
     model::{LoadedContract, LoadedModels, load_contract, load_models},
-    pi_models::{LoadedPiModels, PiCost, PiModel, PiProvider, load_pi_models},
+    pi_models::{LoadedPiModels, PiCost, PiModel, PiProvider, PiTier, load_pi_models},
 };
 pub(crate) use super::tree::MAX_BYTES;
 pub use super::tree::read::Ignored;

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::expression;
+use super::{expression, load::KeySource, quirks::Quirks};
 
 /// What is known of a model. `None` means unknown, never "no" or zero.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,18 @@ pub struct ModelEntry {
     /// The dialect, where this model speaks another one than its provider: `openai_responses`.
     #[serde(default)]
     pub api: Option<String>,
+    /// Where Pi's `models.json` says that this model is reached, where that is not where its provider is.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Headers of its own beside its provider's, from Pi's `models.json`. Their values may be secret.
+    #[serde(skip)]
+    pub headers: IndexMap<String, KeySource>,
+    /// Where it differs from its dialect in the words of Pi's `models.json`, those about its provider included.
+    #[serde(skip)]
+    pub quirks: Option<Box<Quirks>>,
+    /// Whether the levels that `thinking_levels` does not name are those of the form, as Pi has it; else there are no others.
+    #[serde(skip)]
+    pub has_usual_levels: bool,
     /// What the standard has for people and other programs, and Pi's `compat`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

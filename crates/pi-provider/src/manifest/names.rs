@@ -71,6 +71,11 @@ pub(super) fn thinking_format(name: &str) -> Option<&'static str> {
     NAMES.thinking_formats.get(name).map(String::as_str)
 }
 
+/// Pi's names of the forms.
+pub(super) fn thinking_formats() -> impl Iterator<Item = &'static str> {
+    NAMES.thinking_formats.keys().map(String::as_str)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

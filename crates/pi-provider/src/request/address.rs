@@ -9,7 +9,7 @@ use crate::{
     dialect::{Chat, Dialect},
     error::CallError,
     manifest::{
-        Capability, KeySource, Operation,
+        Capability, KeySource, Manifest, Operation,
         endpoint::{SecretHeader, is_key, is_protected, is_whole},
     },
     secret::{HIDDEN, Secret, hide},
@@ -44,7 +44,7 @@ pub(super) fn chat(
     model: &str,
 ) -> Result<(String, Address), CallError> {
     let usual = Chat::of(dialect);
-    let operation = operation(target, dialect, mode);
+    let operation = operation(target.manifest, dialect, mode);
     let method = operation.map_or("POST", |operation| operation.method.as_str()).to_uppercase();
     let path = operation.map_or(usual.path.as_str(), |operation| operation.path.as_str());
     let path = match mode {
@@ -58,7 +58,9 @@ pub(super) fn chat(
 /// is a whole address is used as it is, if a credential may be sent there.
 pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, CallError> {
     let own = || Cow::Borrowed(target.manifest.endpoint.base_url.as_str());
-    let base = target.base_url.map_or_else(own, |given| in_form_of(target.manifest, given));
+    let of_model = || target.entry.and_then(|entry| entry.base_url.as_deref());
+    let given = target.base_url.or_else(of_model);
+    let base = given.map_or_else(own, |given| in_form_of(target.manifest, target.entry, given));
     let (path, model) = (path.replace("{model}", &escaped(model)), escaped(model));
     let mut hidden = Vec::new();
     let mut whole = String::new();
@@ -138,18 +140,23 @@ impl fmt::Debug for Address {
 }
 
 /// The operation that speaks this dialect. One that is named for streams comes first where a stream is asked for.
-fn operation<'m>(target: &Target<'m>, dialect: Dialect, mode: Mode) -> Option<&'m Operation> {
-    let endpoints = &target.manifest.endpoints;
+fn operation(manifest: &Manifest, dialect: Dialect, mode: Mode) -> Option<&Operation> {
+    let endpoints = &manifest.endpoints;
     // `chat_anthropic` and `responses` say by their names what they speak.
     let by_name = |name: &str| Dialect::from_word(name.strip_prefix("chat_").unwrap_or(name));
     let speaks = |name: &str| {
         let operation = endpoints.get(name)?;
         let adapter = operation.adapter.as_deref().and_then(Dialect::from_word).or_else(|| by_name(name));
-        (adapter.unwrap_or_else(|| Dialect::of(target.manifest, None)) == dialect).then_some(operation)
+        (adapter.unwrap_or_else(|| Dialect::of(manifest, None)) == dialect).then_some(operation)
     };
     let streaming = (mode == Mode::Stream).then(|| speaks("stream_chat")).flatten();
     let others = || endpoints.keys().filter(|name| by_name(name).is_some()).find_map(|name| speaks(name));
     streaming.or_else(|| speaks("chat")).or_else(others)
+}
+
+/// Whether the manifest says where a dialect is spoken.
+pub(super) fn has_operation(manifest: &Manifest, dialect: Dialect) -> bool {
+    operation(manifest, dialect, Mode::Whole).is_some()
 }
 
 /// Appends a text with the environment's values for `${NAME}`. At the beginning it is an address, or the beginning of one; elsewhere it

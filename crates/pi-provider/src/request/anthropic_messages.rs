@@ -201,9 +201,10 @@ struct Tools<'p>(&'p Plan<'p>);
 impl Serialize for Tools<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let last = self.0.tools.len() - 1;
+        let takes_marks = self.0.quirks.is_none_or(|quirks| quirks.marked_tools != Some(false));
         serializer.collect_seq(self.0.tools.iter().enumerate().map(|(index, offer)| {
             let Offer { name, description, parameters } = offer;
-            let cache_control = self.0.marker.filter(|_| index == last);
+            let cache_control = self.0.marker.filter(|_| index == last && takes_marks);
             Tool { name, description, input_schema: parameters, cache_control }
         }))
     }

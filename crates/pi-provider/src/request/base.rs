@@ -6,15 +6,23 @@
 
 use std::borrow::Cow;
 
+use super::address::has_operation;
 use crate::{
     dialect::{Chat, Dialect},
-    manifest::Manifest,
+    manifest::{Manifest, ModelEntry},
 };
 
 /// The given address in the form of the manifest's own one, without a slash at its end.
-pub(crate) fn in_form_of<'g>(manifest: &Manifest, given: &'g str) -> Cow<'g, str> {
+pub(crate) fn in_form_of<'g>(manifest: &Manifest, model: Option<&ModelEntry>, given: &'g str) -> Cow<'g, str> {
     let (given, query) = given.split_once('?').map_or((given, None), |(given, query)| (given, Some(query)));
-    let formed = placed(manifest, given.trim_end_matches('/'));
+    let given = given.trim_end_matches('/');
+    let dialect = Dialect::of(manifest, model);
+    // Where no operation of the manifest speaks the dialect of the model, its paths say nothing.
+    let formed = if dialect == Dialect::of(manifest, None) || has_operation(manifest, dialect) {
+        placed(manifest, given)
+    } else {
+        versioned(given, Chat::of(dialect))
+    };
     match query {
         Some(query) => Cow::Owned(format!("{formed}?{query}")),
         None => formed,
@@ -37,6 +45,15 @@ fn placed<'g>(manifest: &Manifest, given: &'g str) -> Cow<'g, str> {
             Cow::Owned(format!("{given}/{version}"))
         }
         (None | Some(_), None | Some(_)) => Cow::Borrowed(given),
+    }
+}
+
+/// The address with the version that Pi leaves out and manifests do not.
+pub(crate) fn versioned<'g>(given: &'g str, usual: &Chat) -> Cow<'g, str> {
+    let given = given.trim_end_matches('/');
+    match &usual.version {
+        Some(version) if !given.ends_with(version) => Cow::Owned(format!("{given}{version}")),
+        Some(_) | None => Cow::Borrowed(given),
     }
 }
 

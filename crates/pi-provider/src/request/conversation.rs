@@ -52,6 +52,8 @@ pub(super) struct Manner<'m> {
     pub(super) result_media: bool,
     /// What the first call of an answer carries where none has a signature of this model.
     pub(super) missing_signature: Option<&'m str>,
+    /// What the model thought goes back to it as text.
+    pub(super) thinking_as_text: bool,
 }
 
 /// Reads the messages of a prompt. `used` collects the capabilities that they need.
@@ -228,6 +230,7 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
         let has_form = match self.contents.manner.dialect {
             Dialect::AnthropicMessages | Dialect::OpenaiResponses => signature.is_some(),
             Dialect::GeminiGenerate | Dialect::CohereV2 => !is_blank(&block.thinking),
+            Dialect::OpenaiChat | Dialect::Demo if self.contents.manner.thinking_as_text => false,
             Dialect::OpenaiChat | Dialect::Demo => {
                 let mode = &generative.reasoning_mode;
                 let is_detail = mode.details_field.is_some() && signature.is_some();

@@ -18,6 +18,9 @@ use super::{
 };
 use crate::{call::ToolChoice, dialect::Dialect};
 
+/// What the model is made to say between the results of its calls and the user, for servers that insist on it.
+const RESULTS_READ: &str = "I have read the results.";
+
 pub(super) fn write<M: SerializeMap>(plan: &Plan<'_>, body: &mut M) -> Result<(), M::Error> {
     body.serialize_entry("model", &plan.model)?;
     body.serialize_entry("messages", &Messages(plan))?;
@@ -62,7 +65,9 @@ impl Serialize for Messages<'_> {
         let is_user = |group: &&[Turn<'_>]| matches!(group[0], Turn::User { .. });
         let last_user = plan.marker.map_or(0, |_| plan.groups().filter(is_user).count());
         let mut users = 0;
+        let mut is_answered = false;
         for group in plan.groups() {
+            let follows_results = std::mem::replace(&mut is_answered, matches!(group[0], Turn::Results(_)));
             match &group[0] {
                 Turn::System(text) => {
                     let content = Content::System(text, None);
@@ -70,6 +75,10 @@ impl Serialize for Messages<'_> {
                 }
                 Turn::User { metadata, .. } => {
                     users += 1;
+                    if follows_results && plan.quirks.is_some_and(|quirks| quirks.assistant_after_result) {
+                        let (role, content) = (plan.role("assistant"), Some(RESULTS_READ.into()));
+                        messages.serialize_element(&Spoken { role, content, tool_calls: None })?;
+                    }
                     let marker = plan.marker.filter(|_| users == last_user);
                     let role = plan.role("user");
                     let content = Content::User { group, is_string: is_string(plan), marker };
@@ -196,7 +205,9 @@ impl Serialize for Assistant<'_> {
         let parts = || user_parts(self.group);
         let role = self.plan.role("assistant");
         let text = texts(parts(), "");
-        let content = (!text.is_empty()).then_some(text);
+        // Servers that want the model to speak after results want it to say something, too.
+        let is_said = !text.is_empty() || self.plan.quirks.is_some_and(|quirks| quirks.assistant_after_result);
+        let content = is_said.then_some(text);
         let calls = Calls { group: self.group, dialect: self.plan.dialect };
         let tool_calls = parts().any(|part| matches!(part, Part::Call { .. })).then_some(calls);
         if !parts().any(|part| matches!(part, Part::Thinking { .. })) {
@@ -314,12 +325,16 @@ impl Serialize for JsonText<'_> {
 pub(super) struct ToolMessage<'p> {
     role: &'p str,
     tool_call_id: &'p str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'p str>,
     content: &'p str,
 }
 
 impl<'p> ToolMessage<'p> {
     pub(super) fn of(plan: &'p Plan<'p>, answer: &'p Answer<'p>) -> Self {
-        Self { role: plan.role("tool"), tool_call_id: &answer.id, content: &answer.text }
+        let is_named = plan.quirks.is_some_and(|quirks| quirks.tool_result_name);
+        let name = is_named.then_some(answer.name);
+        Self { role: plan.role("tool"), tool_call_id: &answer.id, name, content: &answer.text }
     }
 }
 

@@ -61,7 +61,11 @@ impl<'m> Names<'m> {
     }
 
     fn of_model(&self, standard: &str) -> Option<&'m String> {
-        self.entry.and_then(|entry| entry.parameter_aliases.get(standard))
+        let by_quirk = || {
+            let quirks = self.manifest.quirks.as_deref().filter(|_| standard == "max_tokens")?;
+            quirks.max_tokens_field.as_ref()
+        };
+        self.entry.and_then(|entry| entry.parameter_aliases.get(standard)).or_else(by_quirk)
     }
 
     fn of_contract(&self, standard: &str) -> Option<&'m String> {

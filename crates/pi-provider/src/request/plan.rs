@@ -25,7 +25,7 @@ use crate::{
     call::{CacheRetention, Call, ToolChoice},
     dialect::Dialect,
     error::CallError,
-    manifest::{Capability, Contract, contract::SystemHandling},
+    manifest::{Capability, Contract, Quirks, contract::SystemHandling},
 };
 
 /// The conversation and the tools as they are sent, in no dialect's shape yet.
@@ -39,6 +39,10 @@ pub(super) struct Plan<'a> {
     pub(super) contract: &'a Contract,
     /// Neighbours of the same role become one message.
     pub(super) alternate: bool,
+    /// In the place of the contract's word for the role of the system text.
+    system_role: Option<&'static str>,
+    /// Where the server differs from its dialect.
+    pub(super) quirks: Option<&'a Quirks>,
     pub(super) marker: Option<Marker<'a>>,
 }
 
@@ -97,6 +101,9 @@ impl Plan<'_> {
 
     /// The provider's word for a role.
     pub(super) fn role<'s>(&'s self, standard: &'s str) -> &'s str {
+        if let Some(role) = self.system_role.filter(|_| standard == "system") {
+            return role;
+        }
         self.contract.request_mapping.role_mapping.get(standard).map_or(standard, String::as_str)
     }
 
@@ -138,6 +145,7 @@ pub(super) fn plan<'a>(
         alternate,
         result_media: rules.result_media,
         missing_signature: missing_signature(target),
+        thinking_as_text: target.quirks().is_some_and(|quirks| quirks.thinking_as_text),
     };
     let mut turns = conversation::turns(call.prompt, &manner, changes, used)?;
     let mut system = call.prompt.system_text();
@@ -154,9 +162,16 @@ pub(super) fn plan<'a>(
     let system = place_system(handling, system, &mut turns, changes);
     let caching = &contract.capability_contracts.caching;
     let of_model = target.entry.and_then(|entry| entry.cache_markers);
-    let takes_marks = of_model.or(caching.markers).unwrap_or(rules.cache_markers);
-    let has_marks = takes_marks && call.options.cache != CacheRetention::None;
-    let ttl = caching.long_ttl.as_deref().filter(|_| call.options.cache == CacheRetention::Long);
+    let by_quirk = target.quirks().and_then(|quirks| quirks.cache_markers);
+    let takes_marks = of_model.or(by_quirk).or(caching.markers).unwrap_or(rules.cache_markers);
+    let retention = retention(target, call);
+    if retention != call.options.cache {
+        changes.changed("cache", "kept for a short time: models.json says that the server has no long one");
+    }
+    let has_marks = takes_marks && retention != CacheRetention::None;
+    // Whoever has Anthropic's marks has its long time too.
+    let long_ttl = caching.long_ttl.as_deref().or(by_quirk.map(|_| "1h"));
+    let ttl = long_ttl.filter(|_| retention == CacheRetention::Long);
     Ok(Plan {
         dialect,
         model: target.entry.and_then(|entry| entry.model_id.as_deref()).unwrap_or(target.model).into(),
@@ -165,8 +180,32 @@ pub(super) fn plan<'a>(
         tools: offers,
         contract,
         alternate,
+        system_role: system_role(target, dialect),
+        quirks: target.quirks(),
         marker: has_marks.then_some(Marker { kind: "ephemeral", ttl }),
     })
+}
+
+/// How long the cache is asked to keep something, as far as the server can.
+fn retention(target: &Target<'_>, call: Call<'_>) -> CacheRetention {
+    let has_long = target.quirks().is_none_or(|quirks| quirks.long_cache != Some(false));
+    match call.options.cache {
+        CacheRetention::Long if !has_long => CacheRetention::Short,
+        retention => retention,
+    }
+}
+
+/// The role of the system text, where somebody says whether the server knows OpenAI's newer one.
+fn system_role(target: &Target<'_>, dialect: Dialect) -> Option<&'static str> {
+    let is_openai = match dialect {
+        Dialect::OpenaiChat | Dialect::OpenaiResponses => true,
+        Dialect::AnthropicMessages | Dialect::GeminiGenerate | Dialect::CohereV2 | Dialect::Demo => false,
+    };
+    let thinks = target.entry.is_some_and(|entry| entry.model_capabilities.reasoning == Some(true));
+    match target.quirks().and_then(|quirks| quirks.developer_role).filter(|_| is_openai)? {
+        true => thinks.then_some("developer"),
+        false => Some("system"),
+    }
 }
 
 /// What stands for a missing signature: the model's word, else the contract's; an empty one is none.
@@ -234,6 +273,9 @@ pub(super) fn members(
     let (rules, options) = (Rules::of(plan.dialect), call.options);
     let mut members = Map::new();
     merge(&mut members, &rules.members);
+    if let Some(quirks) = target.quirks() {
+        apply_quirks(quirks, plan.dialect, &mut members);
+    }
     if let Some(entry) = target.entry {
         merge(&mut members, &entry.request_defaults);
     }
@@ -274,17 +316,39 @@ pub(super) fn members(
     Ok((members, activation))
 }
 
+/// The members that a server is sent because somebody says that it knows them, and not those that it does not.
+fn apply_quirks(quirks: &Quirks, dialect: Dialect, members: &mut Map<String, Value>) {
+    let is_chat = dialect == Dialect::OpenaiChat;
+    match quirks.store {
+        Some(true) if is_chat => {
+            members.insert("store".to_owned(), Value::Bool(false));
+        }
+        Some(false) => {
+            members.shift_remove("store");
+        }
+        Some(true) | None => {}
+    }
+    if is_chat {
+        merge(members, &quirks.members);
+    }
+}
+
 /// The member that makes a stream end with its usage, unless the provider is said to have none.
 fn usage_option<'m>(target: &Target<'m>, rules: &'m Rules) -> Option<&'m str> {
     let streaming = &target.manifest.contract.capability_contracts.streaming;
-    let declared = streaming.supports_usage_in_stream.or(target.manifest.capabilities.feature_flags.streaming_usage);
+    let of_model = target.quirks().and_then(|quirks| quirks.usage_in_streaming);
+    if of_model == Some(false) {
+        return None;
+    }
+    let declared =
+        of_model.or(streaming.supports_usage_in_stream).or(target.manifest.capabilities.feature_flags.streaming_usage);
     let usual = || rules.usage_option.as_deref().filter(|_| declared != Some(false));
     streaming.usage_option.as_deref().or_else(usual).filter(|option| !option.is_empty())
 }
 
 fn cache_members(target: &Target<'_>, call: Call<'_>) -> Map<String, Value> {
     let caching = &target.manifest.contract.capability_contracts.caching;
-    let mut members = match call.options.cache {
+    let mut members = match retention(target, call) {
         CacheRetention::None => return Map::new(),
         CacheRetention::Short => Map::new(),
         CacheRetention::Long => caching.long_members.clone(),

@@ -1,5 +1,7 @@
 //! How hard a model is to think, in the provider's form.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 use pi_transcript::ThinkingLevel;
 use serde_json::{Map, Value};
@@ -16,6 +18,8 @@ use crate::{
     manifest::{Capability, contract::ThinkingFormat},
 };
 
+/// What stands for the level's value in a form.
+const LEVEL: &str = "$level";
 /// The least number of tokens that thinking is given.
 const LEAST_BUDGET: u64 = 1024;
 
@@ -56,7 +60,13 @@ pub(super) fn activate(
         }
         return activation;
     }
-    let format = format_of(target, rules);
+    let Some(format) = sendable(target, format_of(target, rules)) else {
+        if wanted != ThinkingLevel::Off {
+            changes.dropped("thinking", "models.json says that the server takes no reasoning_effort");
+        }
+        return Activation::default();
+    };
+    let format = &*format;
     if wanted == ThinkingLevel::Off && !is_described(target) {
         if options.thinking_asked && !format.silence_is_off {
             changes
@@ -173,9 +183,29 @@ fn by_standard_field(
 fn format_of<'m>(target: &Target<'m>, rules: &Rules) -> &'m ThinkingFormat {
     let formats = &target.manifest.contract.capability_contracts.generative.reasoning_mode.formats;
     let named = |name: &str| formats.get(name).or_else(|| rules::thinking_format(name));
-    let of_model = target.entry.and_then(|entry| entry.thinking_format.as_deref()).and_then(named);
+    let by_quirk = || target.quirks().and_then(|quirks| quirks.thinking_format);
+    let of_model = target.entry.and_then(|entry| entry.thinking_format.as_deref()).or_else(by_quirk).and_then(named);
     let form = of_model.or_else(|| formats.get("default")).or_else(|| rules::thinking_format(&rules.thinking));
     form.expect("the form that a dialect names exists: a test checks it")
+}
+
+/// The form as far as the server takes it; `None` if nothing is left with which the model could be told to think.
+fn sendable<'m>(target: &Target<'m>, format: &'m ThinkingFormat) -> Option<Cow<'m, ThinkingFormat>> {
+    const EFFORT: &str = "reasoning_effort";
+    let Some(quirks) = target.quirks() else { return Some(Cow::Borrowed(format)) };
+    let has_effort = format.on.contains_key(EFFORT);
+    if quirks.reasoning_effort == Some(false) && has_effort {
+        let mut format = format.clone();
+        format.on.shift_remove(EFFORT);
+        format.off.shift_remove(EFFORT);
+        return (!format.on.is_empty()).then_some(Cow::Owned(format));
+    }
+    if quirks.effort_beside && !has_effort {
+        let mut format = format.clone();
+        format.on.insert(EFFORT.to_owned(), LEVEL.into());
+        return Some(Cow::Owned(format));
+    }
+    Some(Cow::Borrowed(format))
 }
 
 fn excludes_choice(format: &ThinkingFormat, choice: Option<&ToolChoice>) -> bool {
@@ -188,14 +218,19 @@ fn excludes_choice(format: &ThinkingFormat, choice: Option<&ToolChoice>) -> bool
 
 /// The levels of a model and what stands for each.
 struct Levels<'a> {
-    named: &'a IndexMap<String, Value>,
+    named: Cow<'a, IndexMap<String, Value>>,
 }
 
 impl<'a> Levels<'a> {
     /// The model's own, else those of the form.
     fn of(target: &Target<'a>, format: &'a ThinkingFormat) -> Self {
-        let of_model = target.entry.and_then(|entry| entry.thinking_levels.as_ref());
-        Self { named: of_model.unwrap_or(&format.levels) }
+        let of_model = target.entry.and_then(|entry| Some((entry.thinking_levels.as_ref()?, entry.has_usual_levels)));
+        let named = match of_model {
+            None => Cow::Borrowed(&format.levels),
+            Some((levels, false)) => Cow::Borrowed(levels),
+            Some((levels, true)) => Cow::Owned(with_usual(levels, format)),
+        };
+        Self { named }
     }
 
     /// The wanted level, or the next weaker one that exists, or the weakest stronger one, or off where there is no other,
@@ -274,6 +309,22 @@ impl<'a> Levels<'a> {
     }
 }
 
+/// The levels of a model with those of its form that it does not name. The two strongest exist only where they are named.
+fn with_usual(levels: &IndexMap<String, Value>, format: &ThinkingFormat) -> IndexMap<String, Value> {
+    let mut all = levels.clone();
+    for level in ThinkingLevel::ALL.into_iter().filter(|level| *level <= ThinkingLevel::High) {
+        let usual = match format.levels.get(level.as_str()) {
+            // A form without levels of its own has all, and off where nothing stands for it.
+            None if format.levels.is_empty() && level != ThinkingLevel::Off => Some(level.as_str().into()),
+            usual => usual.cloned(),
+        };
+        if let Some(usual) = usual.filter(|_| !all.contains_key(level.as_str())) {
+            all.insert(level.as_str().to_owned(), usual);
+        }
+    }
+    all
+}
+
 /// The value of a level, as far as the limit of the answer has room for it.
 fn within_limit(
     levels: &Levels<'_>,
@@ -301,7 +352,7 @@ fn within_limit(
 /// The template with the level's value in it.
 fn filled(template: &Value, level: &Value) -> Value {
     match template {
-        Value::String(text) if text == "$level" => level.clone(),
+        Value::String(text) if text == LEVEL => level.clone(),
         Value::Array(items) => items.iter().map(|item| filled(item, level)).collect(),
         Value::Object(members) => members.iter().map(|(name, member)| (name.clone(), filled(member, level))).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => template.clone(),
@@ -311,7 +362,7 @@ fn filled(template: &Value, level: &Value) -> Value {
 /// Whether the level stands anywhere in a template.
 fn has_level(template: &Value) -> bool {
     match template {
-        Value::String(text) => text == "$level",
+        Value::String(text) => text == LEVEL,
         Value::Array(items) => items.iter().any(has_level),
         Value::Object(members) => members.values().any(has_level),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,

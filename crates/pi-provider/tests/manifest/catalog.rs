@@ -331,7 +331,7 @@ fn models_json_changes_providers_and_brings_new_ones() {
     models.json:7:100: warning[models-json.provider]: a model without an id is left out (providers.local.models[1])
         help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
     models.json:9:56: error[models-json.provider]: the api "telepathy" is not known (providers.strange.api)
-        help: a provider of models.json needs baseUrl, api and models with ids, unless it changes one that there is
+        help: one of openai-completions, openai-responses, anthropic-messages, google-generative-ai, mistral-conversations is spoken here
     models.json:10:26: warning[ring1.base-url]: a server elsewhere must be reached over https (providers.plain.baseUrl)
         help: http is for servers on this machine or network
     models.json:11:87: error[models-json.provider]: a text is expected (providers.number.apiKey)

@@ -11,6 +11,7 @@ mod manifest;
 mod media;
 mod options;
 mod parameters;
+mod pi_models;
 mod plain;
 mod properties;
 mod thinking;

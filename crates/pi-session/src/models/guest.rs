@@ -9,8 +9,9 @@ use std::sync::Arc;
 use pi_exthost::guests::GuestProvider;
 use pi_provider::{
     Catalog,
-    catalog::{Found, Origin, Source, SourceFile},
+    catalog::{Finding, Found, Origin, Source, SourceFile},
     credential::Trust,
+    manifest::diagnostic::Rule,
 };
 use serde_json::{Value, json};
 
@@ -50,7 +51,9 @@ fn models_of(provider: &GuestProvider) -> Result<Vec<Arc<Choice>>, String> {
     let text = |name: &str| offer.config.get(name).and_then(Value::as_str).map(str::to_owned);
     let (api, base_url) = (text("api").unwrap_or_else(|| offer.name.clone()), text("baseUrl").unwrap_or_default());
     let catalog = read(provider);
-    if let Some(finding) = catalog.findings().first() {
+    // What is said of other servers than its own harms nobody.
+    let is_grave = |finding: &&Finding| finding.diagnostic.rule != Rule::PiCompat;
+    if let Some(finding) = catalog.findings().iter().find(is_grave) {
         return Err(finding.diagnostic.message.clone());
     }
     let environment: Environment = Arc::new(|_| None);
@@ -79,6 +82,7 @@ fn read(provider: &GuestProvider) -> Catalog {
         if let Some(members) = model.as_object_mut() {
             members.remove("api");
             members.remove("headers");
+            members.remove("baseUrl");
         }
     }
     let text = json!({ "providers": { provider.offer.name.clone(): config } }).to_string();

@@ -115,6 +115,7 @@ rules! {
     PiProviders "models-json.providers"
     PiProvider "models-json.provider"
     PiCommand "models-json.command"
+    PiCompat "models-json.compat"
     CatalogUnreadable "catalog.unreadable"
     CatalogDuplicateId "catalog.duplicate-id"
     CatalogDuplicateAlias "catalog.duplicate-alias"

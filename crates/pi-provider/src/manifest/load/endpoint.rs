@@ -202,6 +202,7 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
             extra_headers,
             login_refused: None,
             secret_headers: Vec::new(),
+            is_optional: false,
         });
     };
     let written: WrittenAuth = report.read(Severity::Error, Rule::AuthSection, node, PATH)?;
@@ -225,6 +226,7 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
         extra_headers,
         login_refused,
         secret_headers: hidden.into_iter().map(hide).collect(),
+        is_optional: false,
     })
 }
 

@@ -30,7 +30,7 @@ static ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("^[a-z0-9][a-z0-9-_]{1,63}$").expect("the pattern of the standard"));
 
 /// Whether a provider may be called that.
-pub(crate) fn is_id(text: &str) -> bool {
+pub(super) fn is_id(text: &str) -> bool {
     ID.is_match(text)
 }
 
