@@ -234,7 +234,7 @@ impl Client {
         let outgoing = outgoing(manifest, request)?;
         facts.sent_body = (!facts.replaced_by.is_empty()).then(|| outgoing.body.clone());
         if facts.dialect == Dialect::Demo {
-            return self.ask_demo(terms, &outgoing.body, facts);
+            return self.ask_demo(&terms, &outgoing.body, facts);
         }
         let exchange = self.exchange(manifest, outgoing, mode, credential, deadline)?;
         let exchange = Exchange { attempts, ..exchange };
@@ -259,7 +259,7 @@ impl Client {
     }
 
     /// The demo model answers inside this process, in the bytes that a server would send.
-    fn ask_demo(&self, terms: Terms<'_>, body: &[u8], facts: Facts) -> Result<Answer, CallError> {
+    fn ask_demo(&self, terms: &Terms<'_>, body: &[u8], facts: Facts) -> Result<Answer, CallError> {
         let reply = demo::answer(body);
         if reply.status != 200 {
             return Err(exchange::refused(
@@ -278,7 +278,7 @@ impl Client {
             }
             Mode::Whole => Source::Whole(reply.body()),
         };
-        Ok(self.answer(&terms, Carried::default(), facts, source, None))
+        Ok(self.answer(terms, Carried::default(), facts, source, None))
     }
 
     fn answer(&self, terms: &Terms<'_>, carried: Carried, facts: Facts, source: Source, pass: Option<Pass>) -> Answer {
