@@ -6,7 +6,7 @@ use super::{
     Grammar, Leniency, TextCall,
     json::json_value,
     markup::{CALLS, GROUPS},
-    tag::{Tag, children},
+    tag::{Tag, children, is_name},
 };
 use crate::manifest::capability::{FallbackBody, NameLocation};
 
@@ -32,6 +32,12 @@ pub(super) fn read_element(grammar: &Grammar, tag: &Tag, body: &str) -> Option<V
         if let Some(calls) = calls.filter(|calls| !calls.is_empty()) {
             return Some(calls.concat());
         }
+    }
+    if !strict
+        && named.is_none()
+        && let Some(call) = read_pairs(body)
+    {
+        return Some(vec![call]);
     }
     let dialect = grammar.tool_of_tag(&tag.name).filter(|_| !strict && tag.name != grammar.fallback.wrapper);
     let name = named.or(dialect).map(str::to_owned);
@@ -85,6 +91,24 @@ pub(super) fn read_calls(grammar: &Grammar, body: &str, name: Option<&str>) -> O
         }
         (FallbackBody::Json | FallbackBody::Yaml | FallbackBody::Plain, name) => read_json_calls(grammar, body, name),
     }
+}
+
+/// `name <arg_key>x</arg_key> <arg_value>…</arg_value> …`, as some models write whatever they are told.
+fn read_pairs(body: &str) -> Option<TextCall> {
+    let (name, rest) = body.split_at(body.find("<arg_key>")?);
+    let name = name.trim();
+    if name.is_empty() || !name.chars().all(is_name) {
+        return None;
+    }
+    let elements = children(rest);
+    let pair = |pair: &[(Tag, &str)]| match pair {
+        [(key, name), (value, text)] if key.name == "arg_key" && value.name == "arg_value" => {
+            Some((name.trim().to_owned(), Value::from(text.trim_matches('\n'))))
+        }
+        _ => None,
+    };
+    let arguments: Map<String, Value> = elements.chunks(2).map(pair).collect::<Option<_>>()?;
+    (!arguments.is_empty()).then(|| TextCall { name: name.to_owned(), arguments })
 }
 
 /// `<parameter name="x">…</parameter>`, `<parameter=x>…` or `<x>…</x>`.

@@ -84,6 +84,8 @@ fn text_that_only_looks_like_a_call_stays_text() {
         "<b>bold</b> <shell",
         "```rust\nfn main() {}\n```\n",
         "<tool_call>{\"name\": 3}</tool_call>",
+        "<tool_call>see <arg_key> here</tool_call>",
+        "<tool_call>a<arg_key>b</arg_key></tool_call>",
         "\n\nleading and trailing \n",
     ];
     for text in texts {
@@ -270,6 +272,7 @@ fn arguments_have_the_types_that_their_tool_asks_for() {
                 "<function_calls><invoke name=\"t\"><parameter name=\"{name}\">{written}</parameter></invoke></function_calls>"
             ),
             format!("<tool_call name=\"t\"><{name}>{written}</{name}></tool_call>"),
+            format!("<tool_call>t\n<arg_key>{name}</arg_key>\n<arg_value>{written}</arg_value>\n</tool_call>"),
         ] {
             assert_eq!(show(&parse(grammar(), &text)), ["", &format!("t {{\"{name}\":{read}}}")], "{text}");
         }
