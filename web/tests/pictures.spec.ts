@@ -1,4 +1,5 @@
 /** Pictures of the page for the documentation, looked at by eye. Made on demand: `PAGE_PICTURES=folder npm test pictures`. */
+import { readFileSync } from "node:fs";
 import { everyKind, session } from "./envelope/sample";
 import { files, page as made } from "./envelope/viewer";
 import { expect, test } from "./support/page";
@@ -97,6 +98,43 @@ test.describe("page-working-dark", () => {
     await page.screenshot({ path: `${FOLDER}/page-working-dark.png` });
   });
 });
+
+for (const [name, scheme, width, height] of [
+  ["page-asked-light", "light", 1280, 900],
+  ["page-asked-phone", "dark", 390, 844],
+  ["page-extensions-light", "light", 1280, 800],
+  ["page-extensions-dark", "dark", 1280, 800],
+  ["page-extensions-phone", "light", 390, 844],
+] as const) {
+  test.describe(name, () => {
+    const text = (file: string) => readFileSync(new URL(`extensions/${file}`, import.meta.url), "utf8");
+    test.use({
+      viewport: { width, height },
+      colorScheme: scheme,
+      deviceScaleFactor: 1,
+      files: { "agent/extensions/pi.ts": text("pi.ts"), "agent/extensions/survey.ts": text("survey.ts"), "agent/extensions/broken.ts": "export default 1;\n" },
+      settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } },
+    });
+
+    test("picture", async ({ page, desk }) => {
+      test.skip(FOLDER === undefined, "no folder for pictures was named");
+      desk.model.says({ text: "Before I change it, I see whether the tests pass.", calls: [{ name: "bash", arguments: { command: "cargo test --quiet pair" } }] });
+      await desk.enter(page);
+      await desk.begin(page);
+      await desk.say(page, "Refuse empty keys with their line number");
+      await expect(page.locator("[data-from=host]")).toBeVisible();
+      await desk.say(page, "/trick");
+      await expect(page.locator("[data-from=extension]")).toBeVisible();
+      if (name.includes("extensions")) {
+        await page.getByRole("button", { name: "More about this session" }).click();
+        await page.getByRole("menuitem", { name: "Extensions" }).click();
+        await expect(page.locator("[data-extension]").first()).toBeVisible();
+      }
+      await page.waitForTimeout(1500);
+      await page.screenshot({ path: `${FOLDER}/${name}.png` });
+    });
+  });
+}
 
 test.describe("page-tree-light", () => {
   test.use({ colorScheme: "light", deviceScaleFactor: 1 });
