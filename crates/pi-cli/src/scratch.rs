@@ -5,12 +5,14 @@
 //! of them are in use, also across containers that share a folder for temporary files.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
+
+use pi_exthost::private;
 
 const PREFIX: &str = "pi-scratch-";
 
@@ -49,7 +51,7 @@ impl Scratch {
             return Ok(());
         }
         // Never one that is there already: somebody else may have made it.
-        private().create(&self.0.path)?;
+        private::folders().create(&self.0.path)?;
         let file = OpenOptions::new().write(true).create_new(true).open(self.0.path.join(LOCK))?;
         file.try_lock().map_err(io::Error::from)?;
         *lock = Some(file);
@@ -66,17 +68,6 @@ impl Drop for Shared {
             remove(&self.path);
         }
     }
-}
-
-fn private() -> DirBuilder {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "elsewhere folders have no mode"))]
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder
 }
 
 /// Removes the folders of processes that are no more. Those of other people cannot be looked into and stay.
@@ -143,10 +134,10 @@ mod tests {
         let living = Scratch::new(parent.path());
         living.make().unwrap();
         let dead = parent.path().join(format!("{PREFIX}1-0"));
-        private().create(&dead).unwrap();
+        private::folders().create(&dead).unwrap();
         drop(OpenOptions::new().write(true).create_new(true).open(dead.join(LOCK)).unwrap());
         let beginning = parent.path().join(format!("{PREFIX}1-1"));
-        private().create(&beginning).unwrap();
+        private::folders().create(&beginning).unwrap();
         Scratch::new(parent.path()).make().unwrap();
         assert!(!dead.exists() && beginning.exists() && living.path().exists());
     }
@@ -155,7 +146,7 @@ mod tests {
     fn folder_of_somebody_else_is_not_used() {
         let parent = tempfile::tempdir().unwrap();
         let scratch = Scratch::new(parent.path());
-        private().create(scratch.path()).unwrap();
+        private::folders().create(scratch.path()).unwrap();
         assert!(scratch.make().is_err());
         drop(scratch);
     }

@@ -2,9 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fmt,
-    fs::DirBuilder,
-    io,
+    fmt, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
     time::Duration,
@@ -28,6 +26,7 @@ use crate::{
     launcher::Identity,
     ledger::Ledger,
     port::SessionPort,
+    private,
     servers::Servers,
     trace::Trace,
 };
@@ -235,7 +234,7 @@ impl House {
 
 /// Makes a folder that only its owner may look into, with those around it.
 fn make_folder(folder: &Path) -> io::Result<()> {
-    private().recursive(true).create(folder)
+    private::folders().recursive(true).create(folder)
 }
 
 /// The same for one that is not there yet, under another name if that is taken: two guests may be called alike, and
@@ -244,7 +243,7 @@ fn make_new(folder: &Path) -> io::Result<PathBuf> {
     folder.parent().map_or(Ok(()), make_folder)?;
     let mut made = folder.to_owned();
     for number in 2.. {
-        match private().create(&made) {
+        match private::folders().create(&made) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let name = folder.file_name().unwrap_or_default().to_string_lossy();
                 made.set_file_name(format!("{name}-{number}"));
@@ -253,17 +252,6 @@ fn make_new(folder: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
-}
-
-fn private() -> DirBuilder {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "elsewhere folders have no mode"))]
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder
 }
 
 #[expect(clippy::disallowed_methods, reason = "the temporary folder of a guest is removed where it was made")]

@@ -1,10 +1,10 @@
-//! Files that only their owner may read: read whole, replaced whole, changed under a lock.
+//! Files that only their owner may read: read whole, replaced whole, changed under a lock; and folders of that kind.
 //!
 //! A file that is replaced has its old content or its new one, whatever happens meanwhile; two programs that change it at
 //! once both do.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, Read, Write},
     path::{Path, PathBuf},
     thread,
@@ -70,6 +70,18 @@ impl PrivateFile {
         file.sync_all()?;
         fs::rename(&draft, &self.path)
     }
+}
+
+/// Makes folders that only their owner may look into.
+pub fn folders() -> DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "elsewhere folders have no mode"))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place where private files are read")]
