@@ -7,6 +7,7 @@
 //!
 //! Start with [`McpGuest`]; the protocol itself is in `sdk`, behind a link of our own.
 
+mod difference;
 mod elicitation;
 pub mod entry;
 mod expansion;

@@ -29,7 +29,7 @@ use pi_extproto::{
         payload::{SessionStartEvent, StartReason},
     },
 };
-use pi_guests::mcp::{self, Pins, Record, Server};
+use pi_guests::mcp::{self, Record, Server};
 use pi_provider::tokens;
 use pi_session::{
     Post, Switch,
@@ -427,12 +427,17 @@ impl Company {
         }
     }
 
+    /// What is recorded of a server: which version it was when it was last seen, and which of its tools are held back.
+    fn recorded(&self, member: &Member) -> Option<Record> {
+        let Origin::Server(server) = &member.origin else { return None };
+        // A record that cannot be read is told by the server itself, whose tools it costs.
+        self.extensions.base().pins.as_ref()?.recorded(server).ok()
+    }
+
     /// Which tools of a server are held back because they are not described as they were.
     fn held_back(&self, member: &Member) -> Option<String> {
         let Origin::Server(server) = &member.origin else { return None };
-        let pins: &Pins = self.extensions.base().pins.as_ref()?;
-        // A record that cannot be read is told by the server itself, whose tools it costs.
-        let Record { changed, .. } = pins.recorded(server).ok().filter(|_| member.phase != Phase::Off)?;
+        let Record { changed, .. } = self.recorded(member).filter(|_| member.phase != Phase::Off)?;
         let (name, tools) = (&server.name, changed.join(", "));
         (!changed.is_empty()).then(|| {
             format!(
@@ -474,9 +479,10 @@ impl Steward for Company {
             let listed = members.into_iter().map(|member| {
                 let guest = running.iter().position(|guest| guest.id == member.id.as_str());
                 let guest = guest.map(|place| running.swap_remove(place));
-                let held_back = self.held_back(&member);
+                let (held_back, record) = (self.held_back(&member), self.recorded(&member));
                 let mut one = member.told(guest.map(Extension::from));
                 one.problem = one.problem.or(held_back);
+                one.version = one.version.or_else(|| record.and_then(|record| record.version));
                 let own = offered.iter().filter(|tool| tool.guest.as_str() == one.id);
                 one.tokens = (!one.tools.is_empty()).then(|| own.map(|tool| cost(&tool.offer.definition)).sum());
                 one

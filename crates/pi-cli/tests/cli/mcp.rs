@@ -66,6 +66,7 @@ fn server_is_added_tried_held_back_and_removed() {
         (&"mcp:hi".into(), &"mcp".into(), &"not_started".into())
     );
     assert_eq!(server["capabilities"], serde_json::json!(["exec", "tool"]));
+    assert_eq!(server["version"], "1.0", "as it said when it was last seen");
     assert!(server["error"].as_str().is_some_and(|error| error.starts_with("greet changed")), "{server}");
     assert!(run(&world, "mcp test --accept").ends_with("--- exit 0"));
     assert!(run(&world, "mcp test").ends_with("--- exit 0"));

@@ -13,13 +13,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use pi_exthost::private::PrivateFile;
+use pi_extproto::Object;
 
-use super::{entry::Server, reading::ToolFace};
+use super::{difference, entry::Server, reading::ToolFace};
 
 const VERSION: u64 = 1;
 /// Tools that are recorded of one server. None is forgotten for another: who could crowd a tool out of the record could
 /// describe it anew.
 pub(super) const MOST: usize = 1024;
+
+/// Definitions whose arguments are recorded, in bytes: each, and all of a server together.
+const LARGEST: u64 = 8 << 10;
+const ROOM: u64 = 256 << 10;
 
 /// Where descriptions are recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,11 +48,15 @@ pub struct Changed {
     pub tool: ToolFace,
     /// What was said of it before.
     pub before: String,
+    /// What changed in its arguments, in lines; empty where nothing did.
+    pub arguments: Vec<String>,
 }
 
 /// What is recorded of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Record {
+    /// What the server said that it is, when it was last seen.
+    pub version: Option<String>,
     /// Tools that were seen.
     pub tools: usize,
     /// How long their definitions are together, as a model is shown them.
@@ -77,6 +86,8 @@ struct Book {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Page {
     name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
     tools: BTreeMap<String, Pin>,
     /// Tools that were described otherwise when they were last seen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -90,6 +101,9 @@ struct Pin {
     /// Of the whole definition. It says what a tool costs, and nothing about whether it is the same.
     #[serde(default)]
     bytes: u64,
+    /// Of what kind its arguments were, to show what changed in them; nothing where there is too much of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schema: Option<Object>,
 }
 
 impl Pins {
@@ -99,21 +113,24 @@ impl Pins {
     }
 
     /// Compares tools with what was seen of them before, and records those that nobody has seen yet.
-    pub fn judge(&self, server: &Server, tools: Vec<ToolFace>) -> Result<Judged, PinFault> {
+    pub fn judge(&self, server: &Server, version: &str, tools: Vec<ToolFace>) -> Result<Judged, PinFault> {
         self.change(server, |page| {
             let mut judged = Judged::default();
+            page.version = Some(version.to_owned()).filter(|version| !version.is_empty());
             page.changed.clear();
             for tool in tools {
-                let pin = Pin::of(&tool);
+                let mut pin = Pin::of(&tool);
                 match page.tools.get(&tool.name) {
                     Some(known) if known.digest != pin.digest => {
-                        let before = known.description.clone();
+                        let (before, arguments) = (known.description.clone(), known.arguments_changed(&tool));
+                        // It is recorded when somebody agrees to it.
+                        pin.schema = None;
                         page.changed.insert(tool.name.clone(), pin);
-                        judged.changed.push(Changed { tool, before });
+                        judged.changed.push(Changed { tool, before, arguments });
                     }
                     None if page.tools.len() >= MOST => judged.unrecorded += 1,
                     Some(_) | None => {
-                        page.tools.insert(tool.name.clone(), pin);
+                        page.record(&tool.name, pin);
                         judged.known.push(tool);
                     }
                 }
@@ -127,7 +144,7 @@ impl Pins {
         self.change(server, |page| {
             for tool in tools {
                 page.changed.remove(&tool.name);
-                page.tools.insert(tool.name.clone(), Pin::of(tool));
+                page.record(&tool.name, Pin::of(tool));
             }
         })
     }
@@ -136,6 +153,7 @@ impl Pins {
     pub fn recorded(&self, server: &Server) -> Result<Record, PinFault> {
         let book = self.read()?;
         let record = |page: &Page| Record {
+            version: page.version.clone(),
             tools: page.tools.len(),
             bytes: page.tools.values().map(|pin| pin.bytes).sum(),
             changed: page.changed.keys().cloned().collect(),
@@ -192,7 +210,29 @@ impl Pin {
         const SHOWN: usize = 2000;
         let shown = json!({ "name": tool.name, "description": tool.description, "parameters": tool.schema });
         let bytes = u64::try_from(shown.to_string().len()).unwrap_or(u64::MAX);
-        Self { digest: tool.digest(), description: tool.description.chars().take(SHOWN).collect(), bytes }
+        let schema = (bytes <= LARGEST).then(|| tool.schema.clone());
+        Self { digest: tool.digest(), description: tool.description.chars().take(SHOWN).collect(), bytes, schema }
+    }
+
+    /// What changed in the arguments of a tool that is not the same any more.
+    fn arguments_changed(&self, tool: &ToolFace) -> Vec<String> {
+        let is_described_alike = tool.description.starts_with(&self.description);
+        match &self.schema {
+            Some(before) => difference::lines(before, &tool.schema),
+            None if is_described_alike => vec!["they changed; how they were is not recorded".to_owned()],
+            None => Vec::new(),
+        }
+    }
+}
+
+impl Page {
+    /// Records a tool as it is; its arguments only while there is room for them, so that a server cannot fill the file.
+    fn record(&mut self, name: &str, mut pin: Pin) {
+        let others = self.tools.iter().filter(|(other, pin)| *other != name && pin.schema.is_some());
+        if others.map(|(_, pin)| pin.bytes).sum::<u64>() + pin.bytes > ROOM {
+            pin.schema = None;
+        }
+        self.tools.insert(name.to_owned(), pin);
     }
 }
 
@@ -228,22 +268,47 @@ mod tests {
         let pins = Pins::in_folder(folder.path());
         let entry = json!({ "command": "x" });
         let (server, _) = Server::read("s", &entry, (Origin::Person, "f".into()), &|_| None).expect("an entry");
-        let first = pins.judge(&server, vec![tool("a", "1"), tool("b", "1")]).expect("a judgement");
+        let first = pins.judge(&server, "1.2", vec![tool("a", "1"), tool("b", "1")]).expect("a judgement");
         assert_eq!(names(&first), (vec!["a", "b"], vec![]));
         let tools = vec![tool("a", "2"), tool("b", "1"), tool("c", "1")];
-        let second = pins.judge(&server, tools.clone()).expect("a judgement");
+        let second = pins.judge(&server, "1.2", tools.clone()).expect("a judgement");
         assert_eq!(names(&second), (vec!["b", "c"], vec!["a"]));
         assert_eq!(second.changed[0].before, "1");
+        assert!(second.changed[0].arguments.is_empty());
         let record = pins.recorded(&server).expect("a record");
         assert_eq!((record.tools, record.changed), (3, vec!["a".to_owned()]));
+        assert_eq!(record.version.as_deref(), Some("1.2"));
         assert_eq!(record.bytes, 3 * r#"{"name":"a","description":"1","parameters":{}}"#.len() as u64);
         pins.accept(&server, &[tool("a", "2")]).expect("a record");
-        let third = pins.judge(&server, tools).expect("a judgement");
+        let third = pins.judge(&server, "1.2", tools).expect("a judgement");
         assert_eq!(names(&third), (vec!["a", "b", "c"], vec![]));
         // Another command is another server.
         let entry = json!({ "command": "y" });
         let (other, _) = Server::read("s", &entry, (Origin::Person, "f".into()), &|_| None).expect("an entry");
         assert_eq!(pins.recorded(&other).expect("a record"), Record::default());
+    }
+
+    #[test]
+    fn changed_arguments_are_told_one_by_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pins = Pins::in_folder(folder.path());
+        let entry = json!({ "command": "x" });
+        let (server, _) = Server::read("s", &entry, (Origin::Person, "f".into()), &|_| None).expect("an entry");
+        let typed = |name: &str, kind: &str| {
+            let schema = json!({ "properties": { "path": { "type": kind } } });
+            ToolFace { schema: schema.as_object().cloned().expect("an object"), ..tool(name, "1") }
+        };
+        pins.judge(&server, "", vec![typed("a", "string")]).expect("a judgement");
+        let judged = pins.judge(&server, "", vec![typed("a", "array")]).expect("a judgement");
+        assert_eq!(judged.changed[0].arguments, [r#"~ properties.path.type: "string" → "array""#]);
+        // What nobody agreed to is not what it is compared with.
+        let judged = pins.judge(&server, "", vec![typed("a", "object")]).expect("a judgement");
+        assert_eq!(judged.changed[0].arguments, [r#"~ properties.path.type: "string" → "object""#]);
+        // Arguments for which there is no room are only told to have changed.
+        let long = |kind: &str| typed("b", &format!("{kind}{}", "x".repeat(LARGEST as usize)));
+        pins.judge(&server, "", vec![long("1")]).expect("a judgement");
+        let judged = pins.judge(&server, "", vec![long("2")]).expect("a judgement");
+        assert_eq!(judged.changed[0].arguments, ["they changed; how they were is not recorded"]);
     }
 
     #[test]
@@ -253,6 +318,6 @@ mod tests {
         std::fs::write(pins.path(), "{").expect("a file");
         let (server, _) =
             Server::read("s", &json!({ "command": "x" }), (Origin::Person, "f".into()), &|_| None).expect("an entry");
-        assert!(matches!(pins.judge(&server, Vec::new()), Err(PinFault::Malformed { .. })));
+        assert!(matches!(pins.judge(&server, "1.2", Vec::new()), Err(PinFault::Malformed { .. })));
     }
 }

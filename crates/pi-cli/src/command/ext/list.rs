@@ -51,6 +51,8 @@ const COLUMNS: [Column; 9] = [
 struct Listed {
     id: String,
     tier: Tier,
+    /// Of a server, what it said when it was last seen.
+    version: Option<String>,
     state: State,
     path: String,
     capabilities: Vec<String>,
@@ -158,6 +160,7 @@ async fn look_at(
         past: past.of(&id),
         id,
         tier,
+        version: None,
         state: State::Broken { why },
         path: path.clone(),
         capabilities: Vec::new(),
@@ -170,20 +173,22 @@ async fn look_at(
         Err(fault) => return broken(stem, if is_component { Tier::Wasm } else { Tier::Js }, fault.to_string()),
     };
     let (id, tier) = (prepared.identity.id.to_string(), prepared.program.tier());
+    let version = Some(prepared.identity.version.clone());
     let needs = prepared.identity.declared.requirements().iter().map(|need| need.capability.as_str().to_owned());
     let capabilities: Vec<String> = needs.collect();
     if let Some(clash) = company::namesake(&prepared.identity.id, &source, names) {
-        return Listed { capabilities, past: ExtensionStatistics::default(), ..broken(id, tier, clash) };
+        return Listed { capabilities, version, past: ExtensionStatistics::default(), ..broken(id, tier, clash) };
     }
     if off.holds(&id) {
         let state = State::Off { why: off.by_project(&id) };
-        return Listed { state, capabilities, ..broken(id, tier, String::new()) };
+        return Listed { state, version, capabilities, ..broken(id, tier, String::new()) };
     }
     match trial.launch(prepared).await {
         Ok(started) => {
             let registration = started.guest().registration();
             let listed = Listed {
                 state: State::Ready,
+                version,
                 capabilities,
                 memory: started.memory().await.ok(),
                 tools: Some(registration.tools.len()),
@@ -193,14 +198,15 @@ async fn look_at(
             started.guest().shutdown().await;
             listed
         }
-        Err(fault) => Listed { capabilities, ..broken(id, tier, fault.to_string()) },
+        Err(fault) => Listed { capabilities, version, ..broken(id, tier, fault.to_string()) },
     }
 }
 
 fn server_row(server: &Server, pins: Option<&Pins>, off: &Off, past: &Past) -> Listed {
     let id = mcp::guest_id(&server.name).to_string();
     // A record that cannot be read is told where servers are listed by themselves.
-    let Record { tools: known, changed, .. } = pins.and_then(|pins| pins.recorded(server).ok()).unwrap_or_default();
+    let Record { version, tools: known, changed, .. } =
+        pins.and_then(|pins| pins.recorded(server).ok()).unwrap_or_default();
     let why = off.by_project(&id).or_else(|| company::disabled(server));
     let state = match off.holds(&id) || why.is_some() {
         true => State::Off { why },
@@ -210,6 +216,7 @@ fn server_row(server: &Server, pins: Option<&Pins>, off: &Off, past: &Past) -> L
         past: past.of(&id),
         id,
         tier: Tier::Mcp,
+        version,
         state,
         path: server.file.display().to_string(),
         capabilities: company::server_capabilities(server),
@@ -286,7 +293,7 @@ impl Listed {
 
     fn object(&self) -> Value {
         let (_, state) = self.state();
-        json!({ "name": self.id, "tier": self.tier, "state": state.replace(' ', "_"), "path": self.path,
+        json!({ "name": self.id, "version": self.version, "tier": self.tier, "state": state.replace(' ', "_"), "path": self.path,
             "capabilities": self.capabilities, "memory": self.memory, "tools": self.tools, "commands": self.commands,
             "calls": self.past.calls, "denials": self.past.denials, "errors": self.past.errors, "slow": self.past.slow,
             "timeMs": self.past.duration_ms, "error": self.problem() })

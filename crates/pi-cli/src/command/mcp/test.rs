@@ -227,7 +227,7 @@ fn object(server: &Server, outcome: &Result<Offered, String>, accepted: bool) ->
     let changed = offered
         .changed
         .iter()
-        .map(|changed| json!({ "name": changed.tool.name, "before": changed.before, "now": changed.tool.description }));
+        .map(|changed| json!({ "name": changed.tool.name, "before": changed.before, "now": changed.tool.description, "arguments": changed.arguments }));
     json!({ "name": server.name, "state": "ready", "server": offered.about, "protocol": offered.protocol,
         "latencyMs": u64::try_from(offered.took.as_millis()).unwrap_or(u64::MAX), "tokens": offered.tokens(),
         "tools": tools.collect::<Vec<_>>(), "commands": offered.commands,
@@ -269,11 +269,17 @@ fn show(server: &Server, outcome: &Result<Offered, String>, accepted: bool, cons
         console.line(&format!("commands: {}", printable(&commands)));
     }
     offered.faults.iter().for_each(|fault| console.note(fault));
-    for Changed { tool, before } in &offered.changed {
+    for Changed { tool, before, arguments } in &offered.changed {
         let changed = console.paint(Tone::Warning, "changed");
         console.line(&format!("{changed}: {}", printable(&tool.name)));
-        console.line(&format!("  before: {}", printable(before.trim())));
-        console.line(&format!("  now:    {}", printable(tool.description.trim())));
+        if *before != tool.description {
+            console.line(&format!("  before: {}", printable(before.trim())));
+            console.line(&format!("  now:    {}", printable(tool.description.trim())));
+        }
+        if !arguments.is_empty() {
+            console.line("  its arguments:");
+            arguments.iter().for_each(|line| console.line(&format!("    {}", printable(line))));
+        }
     }
     match (offered.changed.is_empty(), accepted) {
         (true, _) => {}

@@ -169,9 +169,15 @@ impl Shared {
 
 /// What changed about a tool, for a person.
 fn difference(changed: &Changed) -> String {
-    let Changed { tool, before } = changed;
-    match *before == tool.description {
-        true => format!("{}: its arguments changed", tool.name),
-        false => format!("{}\n  before: {}\n  now: {}", tool.name, before.trim(), tool.description.trim()),
+    let Changed { tool, before, arguments } = changed;
+    let mut lines = vec![tool.name.clone()];
+    if *before != tool.description {
+        lines.push(format!("  before: {}", before.trim()));
+        lines.push(format!("  now: {}", tool.description.trim()));
     }
+    if !arguments.is_empty() {
+        lines.push("  its arguments:".to_owned());
+        lines.extend(arguments.iter().map(|line| format!("    {line}")));
+    }
+    lines.join("\n")
 }

@@ -72,7 +72,7 @@ impl Shared {
         let (tools, prompts, has_resources, mut faults) = timeout(limits.listing, lists).await.map_err(late)??;
         let tools = unique(tools, &mut faults).into_iter().filter(|tool| self.server.wants(&tool.name)).collect();
         let mut faults = faults.into_told();
-        let Judged { known, changed, unrecorded: _ } = self.judge(tools, &mut faults).await;
+        let Judged { known, changed, unrecorded: _ } = self.judge(&link.about().version, tools, &mut faults).await;
         self.note(&faults);
         self.publish(Offers { tools: known, prompts, has_resources, changed, faults });
         self.has_changed.notify_one();
@@ -92,10 +92,10 @@ impl Shared {
 
     /// Which tools are as they were. A record that cannot be read holds all of them back, and one that is full those that are
     /// new.
-    async fn judge(&self, tools: Vec<ToolFace>, faults: &mut Vec<String>) -> Judged {
+    async fn judge(&self, version: &str, tools: Vec<ToolFace>, faults: &mut Vec<String>) -> Judged {
         let Some(pins) = self.pins.clone() else { return Judged { known: tools, ..Judged::default() } };
-        let server = self.server.clone();
-        let judged = tokio::task::spawn_blocking(move || pins.judge(&server, tools)).await;
+        let (server, version) = (self.server.clone(), version.to_owned());
+        let judged = tokio::task::spawn_blocking(move || pins.judge(&server, &version, tools)).await;
         let none = |problem: String| (Judged::default(), format!("none of its tools is offered: {problem}"));
         let (judged, told) = match judged {
             Ok(Ok(judged)) if judged.unrecorded == 0 => return judged,
