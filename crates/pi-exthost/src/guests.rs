@@ -7,6 +7,7 @@
 mod asking;
 mod offer;
 mod roster;
+mod seat;
 mod witness;
 
 use std::{
@@ -27,17 +28,18 @@ use pi_extproto::hook::{
     Hook,
     event::{
         Event,
-        payload::{
-            SessionForkEvent, SessionShutdownEvent, SessionStartEvent, SessionSwitchEvent, ShutdownReason, StartReason,
-            SwitchReason,
-        },
+        payload::{SessionForkEvent, SessionStartEvent, SessionSwitchEvent, StartReason, SwitchReason},
     },
 };
 
-use self::witness::{Watch, Witness};
 pub use self::{
     offer::{Collision, GuestCommand, GuestProvider, GuestTool, Kind},
     roster::Enrolled,
+    seat::{AtWork, Busy, Change},
+};
+use self::{
+    seat::Seat,
+    witness::{Watch, Witness},
 };
 use crate::{
     chain::{Chain, Flow},
@@ -124,11 +126,12 @@ impl Guests {
     pub fn admit(&self, guest: Arc<dyn Guest>, place: usize) -> Result<(), DuplicateGuest> {
         let id = guest.registration().id.clone();
         let mut guests = self.guests.write().unwrap_or_else(PoisonError::into_inner);
-        if guests.iter().any(|other| other.guest.registration().id == id) {
+        if guests.iter().any(|other| other.id() == id) {
             return Err(DuplicateGuest { id });
         }
         let watch = self.witness.get().map(|witness| witness.of(&id)).unwrap_or_default();
-        let new = Attached { guest, place, patience: self.patience, report: self.report.clone(), watch };
+        let new =
+            Attached { seat: Seat::new(guest), place, patience: self.patience, report: self.report.clone(), watch };
         let (before, after): (Vec<_>, Vec<_>) = guests.iter().cloned().partition(|other| other.place <= place);
         *guests = before.into_iter().chain([new]).chain(after).collect();
         Ok(())
@@ -141,22 +144,19 @@ impl Guests {
     pub async fn retire(&self, id: &GuestId) -> bool {
         let retired = {
             let mut guests = self.guests.write().unwrap_or_else(PoisonError::into_inner);
-            let (retired, others): (Vec<_>, Vec<_>) =
-                guests.iter().cloned().partition(|attached| attached.guest.registration().id == *id);
+            let (retired, others): (Vec<_>, Vec<_>) = guests.iter().cloned().partition(|attached| attached.id() == *id);
             *guests = others.into();
             retired
         };
         for attached in &retired {
-            let reason = ShutdownReason::Reload;
-            attached.hear(Event::SessionShutdown(SessionShutdownEvent { reason, target_session_file: None })).await;
-            attached.end().await;
+            attached.dismiss().await;
         }
         !retired.is_empty()
     }
 
     /// Tells one guest of something that takes no answer, if it listens.
     pub async fn tell_one(&self, id: &GuestId, event: Event) {
-        let attached = self.attached().iter().find(|attached| attached.guest.registration().id == *id).cloned();
+        let attached = self.attached().iter().find(|attached| attached.id() == *id).cloned();
         if let Some(attached) = attached {
             attached.hear(event).await;
         }
@@ -168,14 +168,14 @@ impl Guests {
 
     /// What each of them offers now.
     pub fn registrations(&self) -> Vec<Arc<Registration>> {
-        self.attached().iter().map(|attached| attached.guest.registration()).collect()
+        self.attached().iter().map(|attached| attached.registration()).collect()
     }
 
     /// Whether anybody wants to hear it, by this name or by an older one. Ask before an event is made that costs
     /// something to make.
     pub fn listens(&self, hook: Hook) -> bool {
         self.attached().iter().any(|attached| {
-            let registration = attached.guest.registration();
+            let registration = attached.registration();
             registration
                 .hooks
                 .iter()
@@ -212,7 +212,7 @@ impl Guests {
     pub fn object(&self, guest: &GuestId, hook: Hook, problem: String) {
         let during = During::Hook { hook, handler: 0 };
         let attached = self.attached();
-        if let Some(attached) = attached.iter().find(|attached| attached.guest.registration().id == *guest) {
+        if let Some(attached) = attached.iter().find(|attached| attached.id() == *guest) {
             attached.report(&during, &Trouble::Misfit { problem });
         }
     }
@@ -237,7 +237,7 @@ impl fmt::Debug for Guests {
 /// A guest, and how it is treated.
 #[derive(Clone)]
 pub(crate) struct Attached {
-    guest: Arc<dyn Guest>,
+    seat: Arc<Seat>,
     /// Where it stands among the others.
     place: usize,
     patience: Patience,
@@ -246,9 +246,18 @@ pub(crate) struct Attached {
 }
 
 impl Attached {
+    /// What it offers now.
+    fn registration(&self) -> Arc<Registration> {
+        self.seat.guest().registration()
+    }
+
+    fn id(&self) -> GuestId {
+        self.registration().id.clone()
+    }
+
     /// Asks all of its handlers, one after the other.
     async fn tell_all(&self, hook: Hook, chain: &mut Chain, cancel: &CancellationToken) -> Flow {
-        let registration = self.guest.registration();
+        let registration = self.registration();
         if !hears(&registration, chain.event()) {
             return Flow::Continue(());
         }
@@ -318,8 +327,9 @@ impl Attached {
         ask: Ask,
         call: impl for<'g> FnOnce(&'g dyn Guest, Ask) -> BoxFuture<'g, Result<T, GuestFault>> + Send,
     ) -> Result<T, Trouble> {
+        let asked = self.seat.call(&ask).await;
         // The call is made inside, because it may panic as well as what it returns.
-        let work = async { call(self.guest.as_ref(), ask.clone()).await };
+        let work = async { call(asked.guest.as_ref(), ask.clone()).await };
         let result = isolate(&ask, self.patience.grace, work).await;
         if let Err(trouble) = &result {
             self.report(&during, trouble);
@@ -349,7 +359,7 @@ impl Attached {
             ) => {}
         }
         self.watch.failed(during, trouble);
-        let registration = self.guest.registration();
+        let registration = self.registration();
         (self.report)(Incident {
             guest: registration.id.clone(),
             path: registration.path.clone(),

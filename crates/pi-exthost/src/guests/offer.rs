@@ -66,7 +66,7 @@ impl Guests {
     pub fn tools(&self) -> Vec<GuestTool> {
         let mut tools: Vec<GuestTool> = Vec::new();
         for attached in self.attached().iter() {
-            let registration = attached.guest.registration();
+            let registration = attached.registration();
             for offer in registration.tools.iter().filter(|offer| is_tool_name(&offer.definition.name)) {
                 if tools.iter().all(|tool| tool.offer.definition.name != offer.definition.name) {
                     let (attached, guest) = (attached.clone(), registration.id.clone());
@@ -89,7 +89,7 @@ impl Guests {
 
     pub fn tool(&self, name: &str) -> Option<GuestTool> {
         self.attached().iter().find_map(|attached| {
-            let registration = attached.guest.registration();
+            let registration = attached.registration();
             let offer = registration.tool(name)?.clone();
             Some(GuestTool { attached: attached.clone(), guest: registration.id.clone(), offer })
         })
@@ -100,7 +100,7 @@ impl Guests {
         let mut seen = BTreeMap::<String, usize>::new();
         let mut commands = Vec::new();
         for attached in self.attached().iter() {
-            let registration = attached.guest.registration();
+            let registration = attached.registration();
             for offer in &registration.commands {
                 let name = &offer.definition.name;
                 let times = seen.entry(name.clone()).or_default();
@@ -193,7 +193,7 @@ impl Guests {
     }
 
     fn offering(&self, offers: impl Fn(&Registration) -> bool) -> Option<Attached> {
-        self.attached().iter().find(|attached| offers(&attached.guest.registration())).cloned()
+        self.attached().iter().find(|attached| offers(&attached.registration())).cloned()
     }
 }
 

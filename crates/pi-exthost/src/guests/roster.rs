@@ -51,7 +51,7 @@ impl Guests {
 }
 
 async fn enrol(attached: &Attached, house: Option<&Arc<House>>) -> Enrolled {
-    let guest = &attached.guest;
+    let guest = attached.seat.guest();
     let registration = guest.registration();
     let desk = house.and_then(|house| house.desk_of(&registration.id));
     let needs = desk.iter().flat_map(|desk| desk.identity().declared.requirements());
