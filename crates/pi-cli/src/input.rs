@@ -163,9 +163,13 @@ fn private() -> Option<fs::Permissions> {
 /// Makes the folder in which a file is to be, and those above it.
 pub(crate) fn make_folder_of(path: &Path) -> Result<(), Failure> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    make_folder(folder).map_err(|source| Failure::UnwritableFile { file: path.display().to_string(), source })
+}
+
+/// Makes a folder, and those above it.
+pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "the command line names files, and this is where they are made")]
-    let made = fs::create_dir_all(folder);
-    made.map_err(|source| Failure::UnwritableFile { file: path.display().to_string(), source })
+    fs::create_dir_all(folder)
 }
 
 /// Writes a file; one that exists is replaced as a whole or not at all.

@@ -208,7 +208,10 @@ impl Workshop {
         let mut resources = resources::discover(&places);
         let is_odd = |notice: &&resources::Notice| notice.problem != resources::Problem::Untrusted;
         for notice in resources.notices.iter().filter(is_odd) {
-            console.note(&told(notice, kit.told, &directory));
+            if let Some(unusable) = unusable(notice, kit.told, &directory) {
+                return Err(unusable.into());
+            }
+            console.note(&notice.to_string());
         }
         let is_scrubbed = resources.scrub(&redactor) > 0;
         if is_scrubbed {
@@ -372,17 +375,36 @@ fn wanted(is_off: bool, named: &[PathBuf], settings: &[settings::Location]) -> W
     Wanted { discovery: discovery(is_off), named: named.to_vec(), settings: settings.to_vec() }
 }
 
-/// What is odd about a resource; about one that was named as an argument, in the words of whoever named it.
-fn told(notice: &resources::Notice, told: &ToldArguments, directory: &Path) -> String {
+/// That a skill or a template is not used which somebody named as an argument.
+fn unusable(notice: &resources::Notice, told: &ToldArguments, directory: &Path) -> Option<SessionFailure> {
+    use resources::Problem;
+    let is_used = match &notice.problem {
+        Problem::TooLarge { .. }
+        | Problem::NotAFile
+        | Problem::Missing
+        | Problem::Unreadable { .. }
+        | Problem::Untrusted
+        | Problem::LeadsOut { .. }
+        | Problem::Head { .. }
+        | Problem::NoDescription
+        | Problem::BadName { .. } => false,
+        Problem::NotUtf8
+        | Problem::TooMany { .. }
+        | Problem::LongDescription { .. }
+        | Problem::OddName { .. }
+        | Problem::OtherName { .. }
+        | Problem::Collision { .. }
+        | Problem::BadPattern { .. } => true,
+    };
     let named = [("--skill", &told.skill), ("--prompt-template", &told.prompt_template)];
     let mut named = named.into_iter().flat_map(|(option, paths)| paths.iter().map(move |path| (option, path)));
-    match named.find(|(_, path)| directory.join(path) == notice.path) {
-        Some((option, path)) if notice.problem == resources::Problem::Missing => {
-            let path = path.display();
-            format!("{option} {path}: there is no such file or folder; it takes a path, not a name, and is passed over")
-        }
-        Some(_) | None => notice.to_string(),
-    }
+    let is_it = |path: &PathBuf| {
+        let path = directory.join(path);
+        // The folder of a skill is named for the file in it.
+        path == notice.path || path.join("SKILL.md") == notice.path
+    };
+    let (option, path) = named.find(|(_, path)| !is_used && is_it(path))?;
+    Some(SessionFailure::Unusable { option, value: path.display().to_string(), why: notice.problem.to_string() })
 }
 
 /// The policy of the person's settings. One that cannot be read allows nothing: it may have been meant to forbid.

@@ -30,14 +30,12 @@ struct Shared {
 impl Trace {
     /// Adds to a file, which only its owner may read: sessions of one process write into the same.
     pub fn create(path: &Path, redactor: Arc<Redactor>) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt;
-            options.mode(0o600);
-        }
-        Ok(Self { shared: Arc::new(Shared { redactor, file: Mutex::new(options.open(path)?) }) })
+        Ok(Self { shared: Arc::new(Shared { redactor, file: Mutex::new(open(path)?) }) })
+    }
+
+    /// Whether a file can be added to; makes it if it is not there.
+    pub fn try_out(path: &Path) -> io::Result<()> {
+        open(path).map(drop)
     }
 
     /// Writes one message. A disk that does not take it costs the trace, not the work.
@@ -64,6 +62,17 @@ impl Trace {
             }
         }
     }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options.open(path)
 }
 
 impl fmt::Debug for Trace {

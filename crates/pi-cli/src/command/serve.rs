@@ -201,6 +201,7 @@ async fn serve(
     console.share_error();
     files::raise_limit();
     let breakers = Breakers::new();
+    seat::make_folder(arguments.kept.session_dir.as_deref(), &ground)?;
     let sessions = seat::project(arguments.kept.session_dir.as_deref(), &ground, environment);
     let sessions = sessions.map(|project| project.sessions);
     let (counter, orders) =

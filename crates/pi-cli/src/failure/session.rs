@@ -21,6 +21,8 @@ pub(crate) enum SessionFailure {
     NoExtensions { problem: String, hint: String },
     #[error("{}", problems.join("\n"))]
     Unloaded { problems: Vec<String> },
+    #[error("{option} {value}: {why}")]
+    Unusable { option: &'static str, value: String, why: String },
     #[error("no extension here has a flag {name}")]
     NoSuchFlag { name: String, names: Vec<String> },
     #[error("the flag {name} takes {wanted}")]
@@ -100,6 +102,14 @@ impl SessionFailure {
             Self::NoExtensions { hint, .. } => hint.clone(),
             Self::Unloaded { .. } => {
                 "correct what --extension names, or leave it out: nothing is said to a model without it".to_owned()
+            }
+            Self::Unusable { option, .. } => {
+                let takes = match *option {
+                    "--session-dir" => "a folder that can be written to",
+                    "--trace-protocol" => "a file that can be written to",
+                    _ => "the path of a file or a folder, and not a name",
+                };
+                format!("{option} takes {takes}; correct it, or leave it out")
             }
             Self::NoSuchFlag { names, .. } if names.is_empty() => "leave --extension-flag out".to_owned(),
             Self::NoSuchFlag { names, .. } => format!("the flags are {}", names.join(", ")),
@@ -187,6 +197,7 @@ impl SessionFailure {
         match self {
             Self::NoExtensions { .. }
             | Self::Unloaded { .. }
+            | Self::Unusable { .. }
             | Self::NoSuchFlag { .. }
             | Self::FlagValue { .. }
             | Self::NothingToSay

@@ -155,6 +155,14 @@ impl Extensions {
             let problems = missing.iter().map(ToString::to_string).collect();
             return Err(SessionFailure::Unloaded { problems }.into());
         }
+        if let Some(path) = &arguments.trace_protocol {
+            let unusable = |error: std::io::Error| SessionFailure::Unusable {
+                option: "--trace-protocol",
+                value: path.display().to_string(),
+                why: error.to_string(),
+            };
+            Trace::try_out(path).map_err(unusable)?;
+        }
         let around = surroundings(&ground.directory, policy, flags(arguments), environment);
         let mut notices = Vec::new();
         let launcher = launcher(around, &mut notices);

@@ -20,6 +20,7 @@ use crate::{
     console::Console,
     env::Environment,
     failure::{Failure, SessionFailure},
+    input,
 };
 
 /// A conversation that nobody else writes to.
@@ -45,6 +46,15 @@ pub(crate) fn project(arguments: Option<&Path>, ground: &Ground, environment: &E
     let usual = || environment.agent_directory.as_ref().map(|agent| agent.join("sessions"));
     let sessions = chosen.or_else(usual)?;
     Some(Project { sessions, cwd: ground.directory.display().to_string() })
+}
+
+/// Makes the folder that somebody named for sessions, unless it is there. Where it cannot be one, nothing begins: what is
+/// said would be kept nowhere.
+pub(crate) fn make_folder(arguments: Option<&Path>, ground: &Ground) -> Result<(), Failure> {
+    let Some(folder) = arguments else { return Ok(()) };
+    let unusable =
+        |why: String| SessionFailure::Unusable { option: "--session-dir", value: folder.display().to_string(), why };
+    Ok(input::make_folder(&ground.directory.join(folder)).map_err(|error| unusable(error.to_string()))?)
 }
 
 /// The file of a session that somebody named: `last`, its path, or the beginning of its id.
@@ -98,6 +108,7 @@ impl Seat {
         if arguments.no_session {
             return Ok(Self::nowhere(ground));
         }
+        make_folder(arguments.kept.session_dir.as_deref(), ground)?;
         let project = project.ok_or(SessionFailure::Homeless)?;
         if let Some(path) = arguments.session.as_deref().and_then(|word| unwritten(word, &project)) {
             console.remark(&format!("there is no session in {} yet; a new one begins there", path.display()));

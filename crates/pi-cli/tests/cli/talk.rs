@@ -409,14 +409,44 @@ fn what_cannot_be_said_has_advice() {
 #[test]
 fn what_is_passed_over_is_said() {
     let world = quiet_world();
-    let shown = run(&world, &["-p", "Hi", "-m", "demo", "--skill", "gone", "--system-prompt", "gone.md"]);
+    let shown = run(&world, &["-p", "Hi", "-m", "demo", "--system-prompt", "gone.md"]);
     let (_, notes) = shown.split_once("--- on standard error\n").expect("notes");
     assert_snapshot!(notes, @r"
-    note: --skill gone: there is no such file or folder; it takes a path, not a name, and is passed over
     note: there is no file gone.md; the model is told these words instead
     this is the demo: it knows pi and little else, and no real model is behind it
     --- exit 0
     ");
+}
+
+#[test]
+fn what_an_option_names_and_cannot_be_used_ends_it_before_anything_is_said() {
+    let world = quiet_world().with("note.txt", "no skill");
+    let refused = [
+        ("--skill", "gone", "there is no such file or folder", "the path of a file or a folder, and not a name"),
+        (
+            "--skill",
+            "note.txt",
+            "it has no description, so it is not used",
+            "the path of a file or a folder, and not a name",
+        ),
+        (
+            "--prompt-template",
+            "gone",
+            "there is no such file or folder",
+            "the path of a file or a folder, and not a name",
+        ),
+        ("--session-dir", "note.txt", "File exists (os error 17)", "a folder that can be written to"),
+        ("--session-dir", "note.txt/below", "Not a directory (os error 20)", "a folder that can be written to"),
+        ("--trace-protocol", ".", "Is a directory (os error 21)", "a file that can be written to"),
+        ("--trace-protocol", "gone/trace", "No such file or directory (os error 2)", "a file that can be written to"),
+    ];
+    for (option, value, why, takes) in refused {
+        let expected = format!(
+            "--- on standard error\nerror: {option} {value}: {why}\n\
+             hint: {option} takes {takes}; correct it, or leave it out\n--- exit 2"
+        );
+        assert_eq!(run(&world, &["-p", "Hi", "-m", "demo", option, value]), expected);
+    }
 }
 
 #[test]
