@@ -49,6 +49,8 @@ pub struct Prepared {
     pub identity: Identity,
     /// How it would run.
     pub tier: Tier,
+    /// The files that it was built from, for whoever wants to know whether they change; nothing of a server.
+    pub sources: Vec<PathBuf>,
     /// Starts it at its desk. Dropping the future stops it.
     pub launch: Launch,
 }

@@ -111,7 +111,7 @@ impl Tiers {
                 limits: wasm::Limits { memory: around.limits.memory, ..wasm::Limits::default() },
             })),
         };
-        Ok(PreparedGuest { identity, program, notices: built.notices })
+        Ok(PreparedGuest { identity, program, notices: built.notices, sources: built.sources })
     }
 
     fn script(&self, bundle: js::Code, built: &Built, source: &Source, identity: &Identity) -> js::Program {
@@ -161,7 +161,7 @@ fn tell(desk: &Desk, notices: Vec<String>) {
 impl Launcher for Tiers {
     fn prepare(&self, source: Source) -> BoxFuture<'_, Result<Prepared, LaunchFault>> {
         async move {
-            let PreparedGuest { identity, mut program, notices } = self.prepare_guest(source).await?;
+            let PreparedGuest { identity, mut program, notices, sources } = self.prepare_guest(source).await?;
             let tier = program.tier();
             let launch = move |desk: Desk| {
                 async move {
@@ -172,7 +172,7 @@ impl Launcher for Tiers {
                 }
                 .boxed()
             };
-            Ok(Prepared { identity, tier, launch: Box::new(launch) })
+            Ok(Prepared { identity, tier, sources, launch: Box::new(launch) })
         }
         .boxed()
     }

@@ -70,6 +70,8 @@ pub struct Settings {
     pub packages: Vec<Listed>,
     /// Ids of extensions that are switched off, of every layer: a project may add to them and takes none away.
     pub disabled_extensions: Vec<Location>,
+    /// Whether what changes on the disk is loaded anew by itself.
+    pub watch_extensions: bool,
     pub enable_skill_commands: bool,
     pub default_project_trust: DefaultTrust,
     pub theme: Option<String>,

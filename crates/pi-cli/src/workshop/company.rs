@@ -5,11 +5,13 @@
 
 mod lost;
 mod member;
+mod watch;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
 };
 
@@ -19,6 +21,7 @@ use futures_util::{
 };
 use pi_exthost::{
     Dispatcher, Guest, GuestId, Guests, Patience,
+    guests::{AtWork, Busy, Change},
     launcher::{LaunchFault, Prepared},
     port::{Mode, Request, SessionPort},
 };
@@ -35,6 +38,7 @@ use pi_session::{
     Post, Switch,
     extensions::{Extension, Phase, Steward, SwitchError},
 };
+use pi_transcript::question::{Announcement, NotifyType};
 use serde_json::json;
 use tokio::{
     sync::{self, OnceCell, oneshot},
@@ -46,9 +50,10 @@ pub(crate) use self::member::{disabled, namesake, server_capabilities};
 use self::{
     lost::{Lost, late, odd_tools},
     member::{Candidate, Member, Origin, called_too, free_name, not_loaded},
+    watch::Refreshed,
 };
 use super::extensions::{Bench, Extensions, Found};
-use crate::failure::SessionFailure;
+use crate::{asking::milliseconds, failure::SessionFailure};
 
 /// How long an extension may take to load, waiting included.
 const LOADING: Duration = Duration::from_secs(30);
@@ -58,6 +63,8 @@ const STEWARD: &str = "pi";
 
 /// The extensions of a session.
 pub(crate) struct Company {
+    /// For whoever watches its files, and does not keep it.
+    own: Weak<Self>,
     extensions: Arc<Extensions>,
     bench: Arc<Bench>,
     session: String,
@@ -72,6 +79,8 @@ pub(crate) struct Company {
     members: Mutex<Vec<Member>>,
     /// Held by whoever changes something: changes come one after the other.
     changing: sync::Mutex<()>,
+    /// Set when somebody watches the files of its members.
+    watched: OnceLock<()>,
 }
 
 /// What came of looking for them and starting them.
@@ -98,6 +107,21 @@ enum Wanted {
     On,
 }
 
+/// Where one is let in.
+enum Place<'a> {
+    /// Among the others.
+    Free(usize),
+    /// In the place of one that goes.
+    Taken(Change<'a>),
+}
+
+/// What is on the disk.
+struct LookedAt {
+    origin: Origin,
+    prepared: Result<Prepared, LaunchFault>,
+    read_at: u64,
+}
+
 impl Company {
     /// Starts all that are on, side by side, for the session behind `post`; says what was odd about it.
     pub(crate) async fn begin(
@@ -107,7 +131,8 @@ impl Company {
         session: &str,
         mode: Mode,
     ) -> (Arc<Self>, Loaded) {
-        let company = Self {
+        let company = Arc::new_cyclic(|own| Self {
+            own: own.clone(),
             extensions,
             bench,
             session: session.to_owned(),
@@ -118,9 +143,10 @@ impl Company {
             dispatcher: OnceCell::new(),
             members: Mutex::default(),
             changing: sync::Mutex::default(),
-        };
+            watched: OnceLock::new(),
+        });
         let loaded = company.load(Arrival::AtTheBeginning).await;
-        (Arc::new(company), loaded)
+        (company, loaded)
     }
 
     pub(crate) fn guests(&self) -> &Arc<Guests> {
@@ -153,7 +179,7 @@ impl Company {
             let Candidate { member, prepared } = candidate;
             match prepared {
                 Some(prepared) => {
-                    let (member, raised) = self.raise(member, prepared, place, dispatcher).await;
+                    let (member, raised) = self.raise(member, prepared, Place::Free(place), dispatcher).await;
                     (member, Some(raised))
                 }
                 None => (member, None),
@@ -175,10 +201,24 @@ impl Company {
         let come: Vec<GuestId> =
             members.iter().filter(|member| member.phase == Phase::Running).map(|member| member.id.clone()).collect();
         *self.members() = members;
+        self.watch();
         if arrival == Arrival::Later {
             self.introduce(&come).await;
         }
         Loaded { notes, unmet }
+    }
+
+    /// Has the files of its members watched from here on, where somebody is there who edits them.
+    fn watch(&self) {
+        let is_attended = match self.mode {
+            Mode::Terminal | Mode::Server => true,
+            Mode::Json | Mode::Print => false,
+        };
+        if is_attended && self.extensions.is_watching() && self.watched.set(()).is_ok() {
+            tracing::debug!(session = self.session, "the files of its extensions are watched");
+            // Its owner is the session: it ends with it.
+            tokio::spawn(watch::watch(self.own.clone(), self.ended.clone()));
+        }
     }
 
     /// That somebody gave a value to a flag that no extension has, or one that it does not take. Which flags those have that
@@ -200,13 +240,13 @@ impl Company {
     /// behind it.
     async fn candidates(&self, found: Found, lost: &mut Lost) -> Vec<Candidate> {
         let Found { sources, servers, off, notices: _ } = found;
-        let before = self.members().clone();
+        let (before, read_at) = (self.members().clone(), milliseconds());
         let (mut names, mut nameless, mut candidates) = (BTreeMap::new(), Vec::new(), Vec::new());
         for (source, looked_at) in self.extensions.prepare(sources).await {
             let candidate = match looked_at {
                 Ok(prepared) => {
                     let clash = namesake(&prepared.identity.id, &source, &mut names);
-                    let candidate = Candidate::of(prepared, Origin::Source(source));
+                    let candidate = Candidate::of(prepared, Origin::Source(source), read_at);
                     match clash {
                         None => candidate,
                         Some(clash) => {
@@ -220,7 +260,7 @@ impl Company {
                     let origin = Origin::Source(source.clone());
                     lost.add(&origin, not_loaded(&origin, &fault));
                     let known = before.iter().find(|member| member.origin.is(&origin)).cloned();
-                    let mut member = known.unwrap_or_else(|| Member::unknown(origin));
+                    let mut member = known.unwrap_or_else(|| Member::unknown(origin, read_at));
                     // What runs keeps its name, as does what is off, unless another has it now.
                     let is_named = member.phase != Phase::Failed;
                     if !is_named || namesake(&member.id, &source, &mut names).is_some() {
@@ -240,7 +280,7 @@ impl Company {
         }
         for server in servers {
             let prepared = mcp::prepare(&server, self.extensions.base());
-            candidates.push(Candidate::of(prepared, Origin::Server(Box::new(server))));
+            candidates.push(Candidate::of(prepared, Origin::Server(Box::new(server)), read_at));
         }
         for candidate in &mut candidates {
             let Candidate { member, prepared } = candidate;
@@ -275,7 +315,11 @@ impl Company {
         let raised = match self.dispatcher(&mut notes).await {
             Ok(dispatcher) => {
                 self.amend(dispatcher, &mut found, &mut notes);
-                self.replace(place, member, server, dispatcher).await
+                let looked_at = self.look_again(&member, server).await;
+                // Whatever it does ends with it.
+                self.replace(place, member, looked_at, dispatcher, AtWork::Ends)
+                    .await
+                    .unwrap_or_else(|Busy| id.to_owned())
             }
             Err(problem) => {
                 let problem = Some(problem);
@@ -287,42 +331,60 @@ impl Company {
         self.told(&raised).await
     }
 
-    /// Puts what is on the disk in the place of a member; what cannot be built goes on as it was. Answers its id then.
-    async fn replace(&self, place: usize, member: Member, server: Option<Server>, dispatcher: &Dispatcher) -> String {
-        let looked_at = match (&member.origin, server) {
+    /// What is on the disk now in the place of a member.
+    async fn look_again(&self, member: &Member, server: Option<Server>) -> LookedAt {
+        let read_at = milliseconds();
+        let (origin, prepared) = match (&member.origin, server) {
             (Origin::Server(_), Some(server)) => {
                 let prepared = mcp::prepare(&server, self.extensions.base());
-                Some((Origin::Server(Box::new(server)), Ok(prepared)))
+                (Origin::Server(Box::new(server)), Ok(prepared))
             }
             (Origin::Server(known), None) => {
                 let fault = LaunchFault::Missing { path: known.file.display().to_string() };
-                Some((member.origin.clone(), Err(fault)))
+                (member.origin.clone(), Err(fault))
             }
             (Origin::Source(source), _) => {
                 let looked_at = self.extensions.prepare(vec![source.clone()]).await;
-                looked_at.into_iter().next().map(|(source, prepared)| (Origin::Source(source), prepared))
+                let missing = || Err(LaunchFault::Missing { path: source.path.display().to_string() });
+                let prepared = looked_at.into_iter().next().map_or_else(missing, |(_, prepared)| prepared);
+                (member.origin.clone(), prepared)
             }
         };
-        let Some((origin, prepared)) = looked_at else { return member.id.to_string() };
+        LookedAt { origin, prepared, read_at }
+    }
+
+    /// Puts what was looked at in the place of a member; what cannot be built goes on as it was. Answers its id then.
+    async fn replace(
+        &self,
+        place: usize,
+        member: Member,
+        LookedAt { origin, prepared, read_at }: LookedAt,
+        dispatcher: &Dispatcher,
+        at_work: AtWork,
+    ) -> Result<String, Busy> {
         match prepared {
             Ok(prepared) => {
                 if let Some(clash) = self.clash(place, &prepared.identity.id, &origin) {
                     let id = member.id.to_string();
                     tracing::warn!(extension = %id, "{clash}");
                     self.note(place, member.unbuilt(clash));
-                    return id;
+                    return Ok(id);
                 }
-                self.guests.retire(&member.id).await;
-                let Candidate { member, prepared } = Candidate::of(prepared, origin);
-                let Some(prepared) = prepared else { return member.id.to_string() };
-                let (member, raised) = self.raise(member, prepared, place, dispatcher).await;
+                let mut change = self.guests.begin_change(&member.id, at_work)?;
+                if let Some(change) = &mut change {
+                    change.dismiss().await;
+                }
+                let Candidate { member, prepared } = Candidate::of(prepared, origin, read_at);
+                let Some(prepared) = prepared else { return Ok(member.id.to_string()) };
+                let seat = change.map_or(Place::Free(place), Place::Taken);
+                let (member, raised) = self.raise(member, prepared, seat, dispatcher).await;
                 if let Err(fault) = raised {
                     tracing::warn!(extension = %member.id, %fault, "an extension does not start");
                 }
                 let id = member.id.clone();
                 self.note(place, member);
                 self.introduce(std::slice::from_ref(&id)).await;
-                id.to_string()
+                Ok(id.to_string())
             }
             Err(fault) => {
                 let id = member.id.to_string();
@@ -332,11 +394,51 @@ impl Company {
                     let problem = Some(fault.to_string());
                     self.put_down(place, Member { phase: Phase::Failed, problem, ..member }).await;
                 } else {
-                    self.note(place, member.unbuilt(fault.to_string()));
+                    self.note(place, Member { read_at, ..member.unbuilt(fault.to_string()) });
                 }
-                id
+                Ok(id)
             }
         }
+    }
+
+    /// Loads one anew whose files changed, and tells whoever is there what came of it. Whatever it is doing goes on.
+    async fn refresh(&self, source: &Path) -> Refreshed {
+        let _turn = self.changing.lock().await;
+        let is_it = |member: &Member| matches!(&member.origin, Origin::Source(known) if known.path == source);
+        let found =
+            self.members().iter().enumerate().find(|(_, member)| is_it(member)).map(|(place, it)| (place, it.clone()));
+        let (Some((place, before)), Some(dispatcher)) = (found, self.dispatcher.get()) else { return Refreshed::Done };
+        if before.phase == Phase::Off {
+            return Refreshed::Done;
+        }
+        let looked_at = self.look_again(&before, None).await;
+        match &looked_at.prepared {
+            Ok(prepared) if before.phase == Phase::Running && prepared.identity.artifact == before.artifact => {
+                // Only what does not count was changed, or it was changed back.
+                let (sources, read_at) = (prepared.sources.clone(), looked_at.read_at);
+                self.note(place, Member { problem: None, sources, read_at, ..before });
+            }
+            Ok(_) | Err(_) => {
+                let (id, problem) = (before.id.clone(), before.problem.clone());
+                if let Err(Busy) = self.replace(place, before, looked_at, dispatcher, AtWork::GoesOn).await {
+                    tracing::debug!(extension = %id, "its files changed; it is at work and loaded anew later");
+                    return Refreshed::Later;
+                }
+                let told = self.members().get(place).and_then(|now| renewed(now, problem.as_deref()));
+                if let Some(announcement) = told {
+                    self.tell(announcement).await;
+                }
+            }
+        }
+        Refreshed::Done
+    }
+
+    /// Tells whoever is there.
+    async fn tell(&self, announcement: Announcement) {
+        let (reply, taken) = oneshot::channel();
+        self.port.submit(GuestId::from(STEWARD), Request::Announce(announcement, reply)).await;
+        // Of a session that is gone nobody is told.
+        drop(taken.await);
     }
 
     /// Why one cannot be called so: another is.
@@ -355,13 +457,17 @@ impl Company {
         &self,
         member: Member,
         prepared: Prepared,
-        place: usize,
+        place: Place<'_>,
         dispatcher: &Dispatcher,
     ) -> (Member, Result<Duration, LaunchFault>) {
         let began = Instant::now();
         let raised = launch(prepared, dispatcher).await.and_then(|guest| {
             let unusable = |message: String| LaunchFault::Unusable { message };
-            self.guests.admit(guest, place).map_err(|duplicate| unusable(duplicate.to_string()))
+            let seated = match place {
+                Place::Free(place) => self.guests.admit(guest, place),
+                Place::Taken(change) => change.finish(guest),
+            };
+            seated.map_err(|duplicate| unusable(duplicate.to_string()))
         });
         match raised {
             Ok(()) => (Member { phase: Phase::Running, problem: None, ..member }, Ok(began.elapsed())),
@@ -531,6 +637,21 @@ impl fmt::Debug for Company {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Company").field("session", &self.session).field("guests", &self.guests).finish_non_exhaustive()
     }
+}
+
+/// What a person is told of one that was loaded anew because its files changed; nothing of what they know.
+fn renewed(member: &Member, known_problem: Option<&str>) -> Option<Announcement> {
+    let Member { id, phase, problem, .. } = member;
+    let (message, notify_type) = match problem.as_deref() {
+        None => (format!("{id} was loaded anew: its files changed"), NotifyType::Info),
+        Some(problem) if Some(problem) == known_problem => return None,
+        Some(problem) if *phase == Phase::Running => (
+            format!("{id} goes on as it was, what is on the disk cannot be used: {}", problem.trim_end()),
+            NotifyType::Error,
+        ),
+        Some(problem) => (format!("{id} does not run: {}", problem.trim_end()), NotifyType::Error),
+    };
+    Some(Announcement::Notify { message, notify_type: Some(notify_type) })
 }
 
 /// The tokens of a tool in every request, by the table that most models come near to; each has its own.

@@ -76,6 +76,7 @@ pub(crate) struct Extensions {
     traced: Option<PathBuf>,
     /// Flags of extensions that somebody gave a value.
     flags: BTreeMap<String, Value>,
+    is_watching: bool,
 }
 
 /// What there is at a moment.
@@ -178,6 +179,7 @@ impl Extensions {
             logs: logs(environment),
             traced: arguments.trace_protocol.clone(),
             flags: flags(arguments),
+            is_watching: ground.settings.watch_extensions,
         };
         let found = extensions.look_at(&ground.settings);
         notices.extend(found.notices.iter().cloned());
@@ -202,7 +204,13 @@ impl Extensions {
             logs: logs(environment).map(|logs| logs.join(TRIALS)),
             traced: None,
             flags: BTreeMap::new(),
+            is_watching: false,
         }
+    }
+
+    /// Whether what changes on the disk is loaded anew by itself.
+    pub(super) fn is_watching(&self) -> bool {
+        self.is_watching
     }
 
     /// Those that there are now: folders, settings and files of servers are read anew. Whether the project is trusted stays

@@ -55,7 +55,13 @@ impl Serving {
 
     /// With a log of everything in a file that [`Self::log`] reads.
     pub(crate) fn logged(script: Script) -> Self {
+        Self::prepared_and_logged(script, |_| {})
+    }
+
+    /// Both.
+    pub(crate) fn prepared_and_logged(script: Script, before: impl FnOnce(&Room)) -> Self {
         let room = Room::new(script);
+        before(&room);
         let log = Log::Whole(room.at("log"));
         Self::begin(room, log, &[])
     }

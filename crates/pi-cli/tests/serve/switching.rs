@@ -246,3 +246,88 @@ fn what_others_switched_off_or_nobody_has_is_not_switched_on() {
         assert_eq!(missing["code"], "not_found", "{missing}");
     });
 }
+
+/// What a person is told beside the conversation.
+async fn told(client: &mut Client, words: &str) -> Value {
+    let is_it = |frame: &Value| {
+        let event = &frame["event"];
+        event["method"] == "notify" && event["message"].as_str().is_some_and(|message| message.contains(words))
+    };
+    client.expect(words, is_it).await["event"].clone()
+}
+
+#[test]
+fn extension_is_loaded_anew_when_its_file_changes() {
+    let serving = serving(talking());
+    let file = serving.room.at("agent/extensions/porter.ts");
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        write(&file, porter("second").as_bytes());
+        told(&mut client, "porter was loaded anew").await;
+        say(&mut client, "p1", "hi").await;
+        // What cannot be built is told with its place, and what ran goes on.
+        write(&file, b"// porter\nexport default function (pi) { this is no JavaScript");
+        let broken = told(&mut client, "porter goes on as it was").await;
+        assert_eq!(broken["notifyType"], "error");
+        assert!(broken["message"].as_str().is_some_and(|message| message.contains("porter.ts:2:")), "{broken}");
+        say(&mut client, "p2", "hi").await;
+        // It imports what is not there yet; it is loaded as soon as it is.
+        let imports = format!("import {{ word }} from './word.ts';\n{}", porter("${word}").replace('"', "`"));
+        write(&file, imports.as_bytes());
+        told(&mut client, "word.ts").await;
+        write(&serving.room.at("agent/extensions/word.ts"), b"export const word = 'third';");
+        told(&mut client, "porter was loaded anew").await;
+        say(&mut client, "p3", "hi").await;
+        write(&serving.room.at("agent/extensions/word.ts"), b"export const word = 'fourth';");
+        told(&mut client, "porter was loaded anew").await;
+        say(&mut client, "p4", "hi").await;
+    });
+    let requests = serving.room.server.requests();
+    for (request, word) in requests.iter().zip(["second", "second", "third", "fourth"]) {
+        assert!(request.json().to_string().contains(&format!("{word} hooked")), "{word}");
+    }
+}
+
+#[test]
+fn extension_that_is_at_work_is_loaded_anew_when_it_has_ended() {
+    let script = Script::new()
+        .then(Answer::new().call("c1", "wait", &json!({})).reply())
+        .otherwise(Answer::new().text("Done.").reply());
+    let file = "agent/extensions/porter.ts";
+    let serving = Serving::prepared_and_logged(script, |room| write(&room.at(file), porter("first").as_bytes()));
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Wait"})).await;
+        let is_question = |frame: &Value| frame["event"]["method"] == "confirm";
+        let question = client.expect("the question", is_question).await;
+        write(&serving.room.at(file), porter("second").as_bytes());
+        let mut looks = 0;
+        while !serving.log().contains("it is at work and loaded anew later") {
+            looks += 1;
+            ask(&mut client, &format!("look{looks}"), json!({"type": "list_extensions"})).await;
+        }
+        let answer = json!({"type": "extension_ui_response", "id": "a", "sessionId": "s",
+            "requestId": question["event"]["requestId"], "response": {"method": "confirm", "confirmed": true}});
+        let taken = client.ask(&answer).await;
+        assert_eq!(taken["success"], true, "{taken}");
+        let ended = client.answer("p").await;
+        assert_eq!(ended["success"], true, "{ended}");
+        told(&mut client, "porter was loaded anew").await;
+    });
+    let last = serving.room.server.requests()[1].json().to_string();
+    assert!(!last.contains("gone") && !last.contains("failed"), "its call came to its end: {last}");
+}
+
+#[test]
+fn extensions_are_not_watched_where_the_settings_say_so() {
+    for (settings, is_watched) in [("{}", true), (r#"{"watchExtensions": false}"#, false)] {
+        let serving = Serving::prepared_and_logged(talking(), |room| {
+            write(&room.at("agent/extensions/porter.ts"), porter("first").as_bytes());
+            write(&room.at("agent/settings.json"), settings.as_bytes());
+        });
+        serving.block_on(async { drop(serving.with_session("").await) });
+        assert_eq!(serving.log().contains("the files of its extensions are watched"), is_watched, "{settings}");
+    }
+}

@@ -36,6 +36,8 @@ pub(super) struct Built {
     pub(super) code: Compiled,
     /// What its author should know.
     pub(super) notices: Vec<String>,
+    /// The files that it was built from.
+    pub(super) sources: Vec<PathBuf>,
 }
 
 /// Code that an engine runs.
@@ -85,10 +87,11 @@ impl Built {
             let Packed { artifact, signature, digest } = packed;
             let scan = pi_extc::scan(&artifact, workshop, cache).await.map_err(|fault| unusable(&fault))?;
             let unwritable = |error: std::io::Error| LaunchFault::Unusable { message: error.to_string() };
+            let sources = packed::files(folder);
             let folder = pi_extc::unpack(&digest, &artifact.assets, &workshop.cache).map_err(unwritable)?;
             let entry = folder.join("index.js");
             let built = Self::of(&artifact, &scan, &signature, (folder, entry), yard)?;
-            return Ok(Self { origins, ..built });
+            return Ok(Self { origins, sources, ..built });
         }
         let loaded = pi_extc::load(path, workshop, cache).await.map_err(|fault| unusable(&fault))?;
         let several = loaded.len();
@@ -100,7 +103,7 @@ impl Built {
         let place = (one.root().to_owned(), one.entry().to_owned());
         let origins = vec![one.origin().display().to_string()];
         let built = Self::of(&one.artifact, &one.scan, &signature, place, yard)?;
-        Ok(Self { origins, ..built })
+        Ok(Self { origins, sources: one.artifact.sources, ..built })
     }
 
     /// It lies in a folder, and begins with a file in it.
@@ -153,6 +156,7 @@ impl Built {
             entry,
             code,
             notices: notices.map(|finding| finding.message.clone()).collect(),
+            sources: Vec::new(),
         })
     }
 }

@@ -2,7 +2,10 @@
 //!
 //! It is run as what it says it is, or not at all. Who vouches for it is evidence for policy.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use pi_extc::{Artifact, Asset, SignatureState, TrustedKeys, judge, read_container};
 use pi_exthost::launcher::LaunchFault;
@@ -24,6 +27,11 @@ pub(super) struct Packed {
 /// Whether a folder holds an artifact.
 pub(crate) fn is_packed(folder: &Path) -> bool {
     folder.join(CONTAINER).is_file() && folder.join(DESCRIPTOR).is_file()
+}
+
+/// The files that an artifact is.
+pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
+    [CONTAINER, DESCRIPTOR].map(|name| folder.join(name)).into()
 }
 
 /// The folder of an artifact that somebody points to, or to whose container.

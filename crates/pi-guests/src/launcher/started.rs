@@ -1,6 +1,9 @@
 //! A guest of any tier, for whoever wants to look into it.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::{Map, Value, json};
 
@@ -19,6 +22,8 @@ pub struct PreparedGuest {
     pub program: Program,
     /// What its author should know.
     pub notices: Vec<String>,
+    /// The files that it was built from.
+    pub sources: Vec<PathBuf>,
 }
 
 /// What is run, by tier.

@@ -95,6 +95,7 @@ impl Resolver<'_> {
             extensions: self.listed("extensions"),
             packages: self.listed("packages"),
             disabled_extensions: self.locations("disabledExtensions"),
+            watch_extensions: self.value("watchExtensions"),
             enable_skill_commands: self.value("enableSkillCommands"),
             default_project_trust: self.value("defaultProjectTrust"),
             theme: self.chosen("theme"),

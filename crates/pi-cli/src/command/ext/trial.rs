@@ -161,7 +161,7 @@ impl Trial {
 
     /// Starts one that was looked at.
     pub(super) async fn launch(&self, prepared: PreparedGuest) -> Result<Started, LaunchFault> {
-        let PreparedGuest { identity, program, notices: _ } = prepared;
+        let PreparedGuest { identity, program, notices: _, sources: _ } = prepared;
         let desk =
             self.dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
         Ok(program.start(desk).await?)

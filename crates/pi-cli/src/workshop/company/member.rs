@@ -1,6 +1,9 @@
 //! One extension of a session, whether it runs or not: where it comes from, what it is called and what is told of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use pi_exthost::{
     GuestId,
@@ -21,6 +24,12 @@ pub(super) struct Member {
     pub(super) capabilities: Vec<String>,
     pub(super) phase: Phase,
     pub(super) problem: Option<String>,
+    /// The digest of what runs.
+    pub(super) artifact: Option<String>,
+    /// The files that it was built from, or those that are known of it.
+    pub(super) sources: Vec<PathBuf>,
+    /// When somebody began to read them, in milliseconds since 1970.
+    pub(super) read_at: u64,
 }
 
 /// Where it comes from.
@@ -37,8 +46,8 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    pub(super) fn of(prepared: Prepared, origin: Origin) -> Self {
-        let Identity { id, version, declared, .. } = &prepared.identity;
+    pub(super) fn of(prepared: Prepared, origin: Origin, read_at: u64) -> Self {
+        let Identity { id, version, declared, artifact, .. } = &prepared.identity;
         let needs = declared.requirements().iter().map(|need| need.capability.as_str().to_owned());
         let member = Member {
             id: id.clone(),
@@ -48,6 +57,9 @@ impl Candidate {
             origin,
             phase: Phase::Failed,
             problem: None,
+            artifact: artifact.clone(),
+            sources: prepared.sources.clone(),
+            read_at,
         };
         Self { member, prepared: Some(prepared) }
     }
@@ -55,7 +67,7 @@ impl Candidate {
 
 impl Member {
     /// Of what cannot be built only the name of the file is known.
-    pub(super) fn unknown(origin: Origin) -> Self {
+    pub(super) fn unknown(origin: Origin, read_at: u64) -> Self {
         let (stem, is_component) = match &origin {
             Origin::Source(Source { path, .. }) => {
                 let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -65,12 +77,15 @@ impl Member {
         };
         Self {
             id: GuestId::from(stem),
+            sources: origin.files(),
             origin,
             tier: if is_component { Tier::Wasm } else { Tier::Js },
             version: None,
             capabilities: Vec::new(),
             phase: Phase::Failed,
             problem: None,
+            artifact: None,
+            read_at,
         }
     }
 
@@ -86,7 +101,7 @@ impl Member {
 
     /// What is known of it, with what the guest says where it runs.
     pub(super) fn told(self, guest: Option<Extension>) -> Extension {
-        let Self { id, origin, tier, version, capabilities, phase, problem } = self;
+        let Self { id, origin, tier, version, capabilities, phase, problem, .. } = self;
         match guest.filter(|_| phase == Phase::Running) {
             Some(guest) => Extension { version, capabilities, problem: guest.problem.or(problem), ..guest },
             None => Extension {
@@ -123,6 +138,13 @@ impl Origin {
             Self::Source(source) => source.path.display().to_string(),
             Self::Server(server) => server.file.display().to_string(),
         }
+    }
+
+    /// What can be known of the files of one that was never built.
+    fn files(&self) -> Vec<PathBuf> {
+        let Self::Source(Source { path, .. }) = self else { return Vec::new() };
+        let inside = path.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+        inside.filter(|path| path.is_file()).chain([path.clone()]).collect()
     }
 
     fn name(&self) -> Option<String> {
