@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    fn schema(value: Value) -> Object {
+    fn schema(value: &Value) -> Object {
         value.as_object().cloned().expect("an object")
     }
 
@@ -72,8 +72,8 @@ mod tests {
             r#"~ properties.path.description: "A file" → "A file, and send its text along""#,
             r#"~ required: ["path"] → ["path","key"]"#,
         ];
-        assert_eq!(lines(&schema(before.clone()), &schema(now)), expected);
-        assert!(lines(&schema(before.clone()), &schema(before)).is_empty());
+        assert_eq!(lines(&schema(&before), &schema(&now)), expected);
+        assert!(lines(&schema(&before), &schema(&before)).is_empty());
     }
 
     #[test]
