@@ -16,7 +16,10 @@ use pi_exthost::{
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
     AgentEvent, ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel,
-    event::CompactionResult, message::BashExecutionMessage, question::Answer,
+    drawn::Span,
+    event::CompactionResult,
+    message::{BashExecutionMessage, CustomMessage},
+    question::Answer,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -355,6 +358,16 @@ impl Session {
     /// The newest frame of every component that an extension draws, as events: for a client that comes back.
     pub async fn open_drawings(&self) -> Result<Vec<AgentEvent>, SessionGone> {
         self.ask(Request::OpenDrawings).await
+    }
+
+    /// What a message of an extension looks like in so many columns; nothing if no extension draws messages of its type,
+    /// or if it fails at it. Dropping the future leaves the extension to itself.
+    pub async fn draw_message(
+        &self,
+        message: CustomMessage,
+        width: u16,
+    ) -> Result<Option<Vec<Vec<Span>>>, SessionGone> {
+        self.ask(|reply| Request::DrawMessage(Box::new(message), width, reply)).await
     }
 
     /// Bookmarks an entry; nothing removes the bookmark.

@@ -269,10 +269,19 @@ impl App {
         self.editor.text()
     }
 
-    /// What components of extensions are to be told of the room that there is.
+    /// What components of extensions are to be told of the room that there is, and which messages they are to draw in it.
     pub fn measure(&mut self) -> Vec<Action> {
         // The footer and the rules around a component are not its own.
-        self.components.measure(self.width, self.height.saturating_sub(OUTSIDE).max(1))
+        let mut actions = self.components.measure(self.width, self.height.saturating_sub(OUTSIDE).max(1));
+        actions.extend(self.chat.undrawn(self.width));
+        actions
+    }
+
+    /// Nobody takes what was wanted: what an extension was to draw is shown in the usual way.
+    pub fn give_up(&mut self, action: &Action) {
+        if let Action::Draw { item, .. } = action {
+            self.chat.draw(*item, None);
+        }
     }
 
     /// Whether something on the screen changes by itself.

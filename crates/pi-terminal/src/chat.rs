@@ -6,13 +6,16 @@
 
 mod activity;
 mod card;
+mod custom;
 mod item;
 mod stream;
 
 use std::{collections::VecDeque, time::Duration};
 
 use pi_session::Exposure;
-use pi_transcript::{AgentEvent, Block, Message, ToolCallId, ToolOutput, event::CompactionReason, json::Open};
+use pi_transcript::{
+    AgentEvent, Block, Message, ToolCallId, ToolOutput, drawn::Span, event::CompactionReason, json::Open,
+};
 use ratatui_core::text::Line;
 
 pub use self::{
@@ -22,7 +25,10 @@ pub use self::{
 };
 pub(crate) use self::{activity::turning, stream::outcome};
 use self::{card::Finished, stream::Streaming};
-use crate::look::{Detail, Look};
+use crate::{
+    look::{Detail, Look},
+    wish::Action,
+};
 
 /// How many messages of a conversation that was opened again are printed.
 pub const MOST_RECALLED: usize = 200;
@@ -158,6 +164,25 @@ impl Chat {
         self.fail();
     }
 
+    /// Asks for the messages of extensions that nobody was asked to draw yet.
+    pub(crate) fn undrawn(&mut self, width: usize) -> Vec<Action> {
+        let width = u16::try_from(width.max(1)).unwrap_or(u16::MAX);
+        let (taken, items) = (self.taken, self.items.iter_mut().enumerate());
+        let undrawn = items.filter_map(|(place, item)| match item {
+            Item::Custom(custom) => custom.ask().map(|message| (taken + place, message)),
+            _ => None,
+        });
+        undrawn.map(|(item, message)| Action::Draw { item, message: Box::new(message), width }).collect()
+    }
+
+    /// Takes what an extension has drawn; nothing is shown in the usual way. What is printed already stays as it is.
+    pub(crate) fn draw(&mut self, item: usize, lines: Option<&[Vec<Span>]>) {
+        let place = item.checked_sub(self.taken);
+        if let Some(Item::Custom(custom)) = place.and_then(|place| self.items.get_mut(place)) {
+            custom.draw(lines);
+        }
+    }
+
     /// Says something that belongs to nobody's message.
     pub fn note(&mut self, tone: Tone, text: impl Into<String>) {
         self.items.push_back(Item::Note { tone, text: text.into() });
@@ -276,7 +301,12 @@ impl Chat {
     /// Nothing more comes for what is open.
     fn settle(&mut self) {
         self.streaming = Streaming::default();
-        let of_model = |item: &&mut Item| !matches!(item, Item::Card(card) if card.is_typed());
+        // What an extension draws comes, whatever ends here.
+        let of_model = |item: &&mut Item| match item {
+            Item::Card(card) => !card.is_typed(),
+            Item::Custom(_) => false,
+            _ => true,
+        };
         self.items.iter_mut().filter(of_model).for_each(Item::close);
     }
 

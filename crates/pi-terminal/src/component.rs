@@ -35,7 +35,7 @@ struct Component {
 impl Components {
     /// Shows a component, or what it looks like now.
     pub(crate) fn render(&mut self, request: &RequestId, lines: &[Vec<Span>], placement: Placement) {
-        let lines = lines.iter().map(|spans| Line::from(spans.iter().map(shown).collect::<Vec<_>>())).collect();
+        let lines = lines.iter().map(|spans| line(spans)).collect();
         match self.shown.iter_mut().find(|component| component.request == *request) {
             Some(component) => component.lines = lines,
             None => self.shown.push(Component { request: request.clone(), placement, lines, told: None }),
@@ -132,6 +132,11 @@ pub(crate) fn name(key: KeyEvent) -> Option<String> {
     ];
     let held: String = held.into_iter().filter(|(is_held, _)| *is_held).map(|(_, word)| word).collect();
     Some(held + &word)
+}
+
+/// A line as an extension drew it.
+pub(crate) fn line(spans: &[Span]) -> Line<'static> {
+    Line::from(spans.iter().map(shown).collect::<Vec<_>>())
 }
 
 fn shown(span: &Span) -> text::Span<'static> {

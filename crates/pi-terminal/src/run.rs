@@ -54,8 +54,10 @@ pub async fn drive(app: &mut App, device: &mut Device, link: &mut Link, colours:
             () = sleep_until(due.unwrap_or(drawn)), if due.is_some() => {
                 stage.draw(app, device)?;
                 for action in app.measure() {
-                    // What does not fit now is told with the next change of size.
-                    drop(link.actions.try_send(action));
+                    // How large it is a component is told with the next change of size.
+                    if let Err(unsent) = link.actions.try_send(action) {
+                        app.give_up(&unsent.into_inner());
+                    }
                 }
                 drawn = Instant::now();
                 due = None;

@@ -274,6 +274,11 @@ impl Service {
                 Ok(()) | Err(KeyFault::NotOpen { .. }) => Ok(None),
                 Err(fault) => Err(fault.to_string()),
             },
+            Action::Draw { item, message, width } => {
+                // Of a session that is gone nobody draws anything.
+                let lines = session.draw_message(*message, width).await.unwrap_or_default();
+                Ok(Some(Report::Drawn { item, lines }))
+            }
             Action::Say { .. } | Action::Suspend | Action::Leave(_) => Ok(None),
         }
     }

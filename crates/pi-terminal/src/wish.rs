@@ -13,7 +13,9 @@ use pi_session::{
 };
 use pi_transcript::{
     AgentEvent, EntryId, Message, Model, ModelId, ProviderId, RequestId, ThinkingLevel, Usage,
-    message::BashExecutionMessage, question::Answer,
+    drawn::Span,
+    message::{BashExecutionMessage, CustomMessage},
+    question::Answer,
 };
 
 /// Something that the person wants done.
@@ -81,6 +83,13 @@ pub enum Action {
     Press {
         request: RequestId,
         press: Press,
+    },
+    /// Have an extension draw a message of its own.
+    Draw {
+        /// Which of the chat's items it is.
+        item: usize,
+        message: Box<CustomMessage>,
+        width: u16,
     },
     Suspend,
     Leave(Wish),
@@ -177,6 +186,11 @@ pub enum Report {
     Thinking(ThinkingLevel),
     Envelope(Option<Arc<Envelope>>),
     Sessions(Catalogue),
+    /// What an item of the chat looks like, if an extension draws it.
+    Drawn {
+        item: usize,
+        lines: Option<Vec<Vec<Span>>>,
+    },
     /// Extensions brought other models or commands; these are all that there are now.
     Offers {
         models: Vec<Model>,

@@ -17,7 +17,7 @@ use pi_terminal::{
     Action, App, Beginning, Catalogue, Colours, Fetch, Marked, Missing, Point, Report, Theme, Wish, look::Thoughts,
     text::line_width,
 };
-use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel, question::Answer};
+use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel, drawn::Span, question::Answer};
 use serde_json::{Value, json};
 
 fn model(id: &str) -> Model {
@@ -900,4 +900,32 @@ fn extensions_are_listed_switched_and_loaded_anew() {
     assert_eq!(press(&mut app, "<down><enter>"), [switch("old", Switch::On)]);
     app.report(&all, Duration::ZERO);
     assert_eq!(press(&mut app, "<up><ctrl+r>"), [Action::ReloadExtension("odd".to_owned())]);
+}
+
+#[test]
+fn message_of_an_extension_is_shown_as_it_draws_it() {
+    let mut app = app();
+    let message =
+        json!({"role": "custom", "customType": "framed", "content": "words", "display": true, "timestamp": 0});
+    for _ in 0..3 {
+        hear(&mut app, json!({"type": "message_start", "message": message}));
+        hear(&mut app, json!({"type": "message_end", "message": message}));
+    }
+    assert!(shows(&mut app, "words"), "until it is drawn its text is there");
+    let wanted = app.measure();
+    let items = wanted.iter().filter_map(|action| match action {
+        Action::Draw { item, message, width: 40 } if message.custom_type == "framed" => Some(*item),
+        _ => None,
+    });
+    let items: Vec<usize> = items.collect();
+    assert_eq!(items.len(), 3, "{wanted:?}");
+    assert!(app.measure().is_empty(), "each is asked for once");
+    let drawn = |text: &str| Some(vec![vec![Span { text: text.to_owned(), style: None }]]);
+    // They may come in any order; what stands above is printed first.
+    app.report(&Report::Drawn { item: items[1], lines: drawn("a picture") }, Duration::ZERO);
+    app.report(&Report::Drawn { item: items[0], lines: None }, Duration::ZERO);
+    app.give_up(&wanted[2]);
+    let shown = screen(&mut app).join("\n");
+    assert_eq!((shown.matches("words").count(), shown.matches("a picture").count()), (2, 1), "{shown}");
+    assert!(shown.find("words") < shown.find("a picture"), "{shown}");
 }

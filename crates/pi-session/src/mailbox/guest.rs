@@ -10,7 +10,9 @@ use std::sync::Arc;
 use pi_exthost::{
     GuestId,
     content::from_protocol,
-    port::{Canvas, Completion, Drawing, Expansion, Refusal, Reply, Request, Settled},
+    drawings::styled::styled,
+    guest::{Rendering, Subject},
+    port::{Canvas, Completion, Drawing, Expansion, Frame, Refusal, Reply, Request, Settled},
 };
 use pi_extproto::{
     connector::{session::Delivery, tool::ContentBlock},
@@ -20,10 +22,11 @@ use pi_extproto::{
     },
 };
 use pi_transcript::{
-    AgentEvent, Block, EntryId, ModelId, ProviderId,
+    AgentEvent, Block, EntryId, Message, ModelId, ProviderId,
+    drawn::Span,
     event::CompactionResult,
     json::Extra,
-    message::AssistantMessage,
+    message::{AssistantMessage, CustomMessage},
     question::{Approval, Asked},
 };
 use serde_json::Value;
@@ -137,6 +140,23 @@ impl Mailbox {
                 () = reply.closed() => {}
                 () = life.cancelled() => answer(reply, Err(Refusal::Gone)),
             }
+        });
+    }
+
+    /// Has the extension draw a message whose type it registered for.
+    pub(super) fn draw_message(
+        &mut self,
+        message: CustomMessage,
+        width: u16,
+        reply: oneshot::Sender<Option<Vec<Vec<Span>>>>,
+    ) {
+        let (guests, life) = (Arc::clone(&self.parts.guests), self.life.clone());
+        let kind = message.custom_type.clone();
+        let subject = Subject::Message(Box::new(Message::Custom(message)));
+        let rendering = Rendering { subject, width, expanded: false };
+        self.asides.spawn(async move {
+            let lines = guests.render_message(&kind, rendering, &life).await;
+            answer(reply, lines.map(|lines| styled(&Frame { lines })));
         });
     }
 

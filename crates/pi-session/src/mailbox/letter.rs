@@ -12,7 +12,10 @@ use pi_exthost::{
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
     AgentEvent, ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel,
-    event::CompactionResult, message::BashExecutionMessage, question::Answer,
+    drawn::Span,
+    event::CompactionResult,
+    message::{BashExecutionMessage, CustomMessage},
+    question::Answer,
 };
 use tokio::sync::oneshot;
 
@@ -110,6 +113,8 @@ pub(crate) enum Request {
     Press(RequestId, Press, oneshot::Sender<Result<(), KeyFault>>),
     /// The newest frame of every component.
     OpenDrawings(oneshot::Sender<Vec<AgentEvent>>),
+    /// What a message of an extension looks like in so many columns, if one of them draws it.
+    DrawMessage(Box<CustomMessage>, u16, oneshot::Sender<Option<Vec<Vec<Span>>>>),
     SetAutoCompaction(Switch, oneshot::Sender<()>),
     SetAutoRetry(Switch, oneshot::Sender<()>),
     Label(EntryId, Option<String>, oneshot::Sender<Result<(), NoEntry>>),

@@ -396,7 +396,9 @@ impl App {
 /// Whether somebody who was told what leaving costs does something else instead: then they are told again.
 fn is_change_of_mind(action: &Action) -> bool {
     match action {
-        Action::Leave(_) | Action::FindFiles { .. } | Action::Suspend | Action::Press { .. } => false,
+        Action::Leave(_) | Action::FindFiles { .. } | Action::Suspend | Action::Press { .. } | Action::Draw { .. } => {
+            false
+        }
         Action::Say { .. }
         | Action::Abort
         | Action::AbortRetry

@@ -26,6 +26,7 @@ impl App {
                     self.completion = Some(Completion::files(query, listing));
                 }
             }
+            Report::Drawn { item, lines } => self.chat.draw(*item, lines.as_deref()),
             Report::TakenBack(texts) => self.take_back(texts),
             Report::Answered(text) => {
                 if let Some(position) = self.called.iter().position(|called| called.text == *text) {

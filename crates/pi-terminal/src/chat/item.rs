@@ -7,7 +7,7 @@ use ratatui_core::{
     text::{Line, Span},
 };
 
-use super::card::Card;
+use super::{card::Card, custom::Custom};
 use crate::{
     look::{Look, Thoughts, tokens},
     markdown,
@@ -47,10 +47,7 @@ pub enum Item {
     Thinking(Thinking),
     Card(Card),
     /// A message of an extension.
-    Custom {
-        kind: String,
-        text: String,
-    },
+    Custom(Custom),
     /// What stands for a part of the conversation.
     Summary {
         title: String,
@@ -90,10 +87,6 @@ impl Item {
         Self::Said { text, attached, images }
     }
 
-    pub(super) fn custom(kind: &str, content: &Content) -> Self {
-        Self::Custom { kind: kind.to_owned(), text: content.text() }
-    }
-
     pub(super) fn compacted(result: Option<&CompactionResult>, is_aborted: bool, error: Option<&str>) -> Self {
         let (tone, text) = match (result, is_aborted) {
             (Some(result), _) => {
@@ -112,12 +105,10 @@ impl Item {
             Self::Prose(prose) => prose.is_finished,
             Self::Thinking(thinking) => thinking.is_finished,
             Self::Card(card) => card.is_finished(),
-            Self::Heading { .. }
-            | Self::Said { .. }
-            | Self::Custom { .. }
-            | Self::Summary { .. }
-            | Self::Note { .. }
-            | Self::Printed(_) => true,
+            Self::Custom(custom) => custom.is_drawn(),
+            Self::Heading { .. } | Self::Said { .. } | Self::Summary { .. } | Self::Note { .. } | Self::Printed(_) => {
+                true
+            }
         }
     }
 
@@ -127,12 +118,8 @@ impl Item {
             Self::Prose(prose) => prose.is_finished = true,
             Self::Thinking(thinking) => thinking.is_finished = true,
             Self::Card(card) => card.close(),
-            Self::Heading { .. }
-            | Self::Said { .. }
-            | Self::Custom { .. }
-            | Self::Summary { .. }
-            | Self::Note { .. }
-            | Self::Printed(_) => {}
+            Self::Custom(custom) => custom.draw(None),
+            Self::Heading { .. } | Self::Said { .. } | Self::Summary { .. } | Self::Note { .. } | Self::Printed(_) => {}
         }
     }
 
@@ -145,11 +132,7 @@ impl Item {
             Self::Prose(prose) => prose.rest(look),
             Self::Thinking(thinking) => apart(thinking.lines(look)),
             Self::Card(card) => apart(card.lines(look)),
-            Self::Custom { kind, text } => {
-                let mut lines = vec![Line::styled(format!("[{kind}]"), theme.accent)];
-                lines.extend(markdown_lines(text, look));
-                apart(lines)
-            }
+            Self::Custom(custom) => apart(custom.lines(look)),
             Self::Summary { title, text } => {
                 let mut lines = vec![Line::styled(format!("── {title} ──"), theme.warning)];
                 lines.extend(markdown_lines(text, look).into_iter().map(|line| line.patch_style(theme.quiet)));
@@ -168,7 +151,7 @@ impl Item {
             Self::Card(card) => apart(card.lines(look)),
             Self::Heading { .. }
             | Self::Said { .. }
-            | Self::Custom { .. }
+            | Self::Custom(_)
             | Self::Summary { .. }
             | Self::Note { .. }
             | Self::Printed(_) => self.lines(look),

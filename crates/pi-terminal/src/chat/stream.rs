@@ -12,6 +12,7 @@ use pi_transcript::{
 use super::{
     Chat, Failed,
     card::{Card, Finished},
+    custom::Custom,
     item::{Item, Prose, Thinking, Tone},
 };
 
@@ -32,7 +33,7 @@ impl Chat {
         match message {
             Message::User(user) => self.items.push_back(Item::said(&user.content)),
             Message::Custom(custom) if custom.display => {
-                self.items.push_back(Item::custom(&custom.custom_type, &custom.content));
+                self.items.push_back(Item::Custom(Custom::new(custom.clone())));
             }
             Message::BranchSummary(summary) => {
                 self.items.push_back(Item::Summary {
