@@ -3,9 +3,9 @@
 //   node replay.mjs CORPUS PI [--page FILE] [--logs FOLDER] [--cache FOLDER] [WORD…]
 //
 // PI is our binary; WORDs choose extensions. Fails below the thresholds. `--page` writes the table for readers, `--cache` keeps
-// what was built for the next time.
+// what was built for the next time, `--logs` what was seen, with its texts, and beside it the log of the host for each scenario.
 
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -38,7 +38,7 @@ const rehearse = (entry, place) => {
   const isRow = !script(entry).drawing && known.get(key(entry)).rehearsal;
   planned.set(entry, steps);
   const file = join(place.root, "script.json");
-  writeFileSync(file, JSON.stringify({ scene, steps: isRow ? steps : [] }));
+  writeFileSync(file, JSON.stringify({ scenario: scenario(entry), scene, steps: isRow ? steps : [] }));
   return [resolve(pi), "ext", "rehearse", entry.path, file];
 };
 const judged = new Map();
@@ -53,6 +53,7 @@ const judge = (entry, seen, place) => {
   const behaved = drawing ? undefined : assess(steps, rehearsal, told ? rehearsed(told, traces, folders) : { steps: [], traces: {} }, compare);
   const error = (seen.error?.message ?? seen.error ?? undefined)?.replaceAll(folder, "<corpus>");
   judged.set(entry, { kind: entry.kind, id: entry.id, error, registered, behaved, drawing, counts: counts(expected) });
+  keepLog(entry, place);
   log(entry, { registered, differences: behaved?.differences, steps, told: told && legible(told, folders), traces: traces && legible(traces, folders), error: seen.error });
 };
 if (values.cache) mkdirSync(values.cache, { recursive: true });
@@ -111,6 +112,20 @@ function short(value) {
 
 function counts({ handlers, tools, commands, shortcuts, flags, messageRenderers, providers }) {
   return { hooks: Object.keys(handlers).length, tools, commands, shortcuts, flags, messageRenderers, providers };
+}
+
+/** The name of what is played, which is the same in every run. */
+function scenario(entry) {
+  return fileName(entry).replace(/\.json$/, "");
+}
+
+/** What the host wrote down of it, as `pi.ext.log.v1`. */
+function keepLog(entry, { home }) {
+  const folder = join(home, ".pi/agent/logs/extensions/trials");
+  if (!values.logs || !existsSync(folder)) return;
+  const lines = readdirSync(folder).filter((file) => file.endsWith(".jsonl")).sort().map((file) => readFileSync(join(folder, file), "utf8"));
+  mkdirSync(values.logs, { recursive: true });
+  writeFileSync(join(values.logs, `${scenario(entry)}.jsonl`), lines.join(""));
 }
 
 function log(entry, seen) {

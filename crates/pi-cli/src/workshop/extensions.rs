@@ -77,6 +77,8 @@ pub(crate) struct Extensions {
     /// Flags of extensions that somebody gave a value.
     flags: BTreeMap<String, Value>,
     is_watching: bool,
+    /// What ledgers call what is going on, where a harness gave it a name.
+    scenario: Option<String>,
 }
 
 /// What there is at a moment.
@@ -180,6 +182,7 @@ impl Extensions {
             traced: arguments.trace_protocol.clone(),
             flags: flags(arguments),
             is_watching: ground.settings.watch_extensions,
+            scenario: None,
         };
         let found = extensions.look_at(&ground.settings);
         notices.extend(found.notices.iter().cloned());
@@ -205,7 +208,14 @@ impl Extensions {
             traced: None,
             flags: BTreeMap::new(),
             is_watching: false,
+            scenario: None,
         }
+    }
+
+    /// The same for what a harness plays.
+    #[must_use]
+    pub(crate) fn in_scenario(self, scenario: Option<String>) -> Self {
+        Self { scenario, ..self }
     }
 
     /// Whether what changes on the disk is loaded anew by itself.
@@ -319,7 +329,10 @@ impl Extensions {
     pub(crate) async fn ledger(&self, session: &str, redactor: &Arc<Redactor>) -> Result<Ledger, String> {
         let missing = || "there is no agent directory for their log; set PI_CODING_AGENT_DIR".to_owned();
         let logs = self.logs().ok_or_else(missing)?;
-        let settings = ledger::Settings::new(logs, session);
+        let mut settings = ledger::Settings::new(logs, session);
+        if let Some(scenario) = &self.scenario {
+            settings.scenario.clone_from(scenario);
+        }
         let until = Instant::now() + CLOSING;
         loop {
             match Ledger::open(settings.clone(), Arc::clone(redactor), now) {

@@ -108,3 +108,26 @@ fn trials_do_not_bury_sessions() {
     let trial = ledger(&world, "show trial");
     assert!(trial.contains("tool_call.start tool call peek\n"), "{trial}");
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
+fn ledger_of_a_rehearsal_names_its_scenario() {
+    let scene = include_str!("../../../../tests/ext_conformance/rehearsal/scene.json");
+    let scene: serde_json::Value = scene.parse().expect("JSON");
+    let steps = serde_json::json!([{ "command": "look", "arguments": "" }]);
+    let script = serde_json::json!({ "scenario": "curious-look", "scene": scene, "steps": steps });
+    let world = world().with("script.json", script.to_string());
+    let told = run(&world, &["ext", "rehearse", "curious.ts", "script.json"]);
+    assert!(told.ends_with("--- exit 0"), "{told}");
+    let folder = std::fs::read_dir(world.path().join("agent/logs/extensions/trials")).expect("a folder");
+    let files = folder.map(|entry| entry.expect("listed").path());
+    let texts = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).map(std::fs::read_to_string);
+    let lines: Vec<serde_json::Value> = texts
+        .flat_map(|text| text.expect("a ledger").lines().map(|line| line.parse().expect("JSON")).collect::<Vec<_>>())
+        .collect();
+    assert!(lines.iter().any(|line| line["event"] == "host_call.end"), "{lines:?}");
+    let is_named = |line: &serde_json::Value| {
+        line["schema"] == "pi.ext.log.v1" && line["correlation"]["scenario_id"] == "curious-look"
+    };
+    assert!(lines.iter().all(is_named), "{lines:?}");
+}

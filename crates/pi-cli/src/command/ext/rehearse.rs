@@ -58,7 +58,7 @@ async fn rehearse(
 ) -> Result<Value, Failure> {
     let sources = Trial::sources(&arguments.tried, environment)?;
     let Some(source) = sources.into_iter().next() else { return Err(problem("there is no extension".to_owned())) };
-    let trial = Trial::stage(arguments.tried.profile, script.scene, environment).await?;
+    let trial = Trial::stage(arguments.tried.profile, script.scene, script.scenario, environment).await?;
     let path = source.path.clone();
     let guest = trial.start(source).await.map_err(|fault| failed(&path, &fault))?;
     let guests = trial.gather([guest.clone()]);

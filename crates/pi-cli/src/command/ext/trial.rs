@@ -63,19 +63,25 @@ fn rules(profile: Option<Profile>, environment: &Environment) -> Result<Policy, 
 impl Trial {
     /// Without a session. Needs a tokio runtime.
     pub(super) async fn open(profile: Option<Profile>, environment: &Environment) -> Result<Self, Failure> {
-        Self::set(profile, None, environment).await
+        Self::set(profile, None, None, environment).await
     }
 
     /// In a session that stands as the scene says. Needs a tokio runtime.
     pub(super) async fn stage(
         profile: Option<Profile>,
         scene: Scene,
+        scenario: Option<String>,
         environment: &Environment,
     ) -> Result<Self, Failure> {
-        Self::set(profile, Some(scene), environment).await
+        Self::set(profile, Some(scene), scenario, environment).await
     }
 
-    async fn set(profile: Option<Profile>, scene: Option<Scene>, environment: &Environment) -> Result<Self, Failure> {
+    async fn set(
+        profile: Option<Profile>,
+        scene: Option<Scene>,
+        scenario: Option<String>,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
         let ground = Ground::survey(environment)?;
         let policy = rules(profile, environment)?;
         let redactor =
@@ -96,7 +102,7 @@ impl Trial {
         let session = Rehearsal::new(id, ground.directory.display().to_string(), ground.is_trusted(), scene);
         let around = surroundings(&ground.directory, &policy, Default::default(), environment);
         let unusable = |problem| SessionFailure::NoExtensions { problem, hint: AGENT.to_owned() };
-        let extensions = Extensions::trial(&policy, environment);
+        let extensions = Extensions::trial(&policy, environment).in_scenario(scenario);
         if let Some(logs) = extensions.logs() {
             // Where there are none yet there is nothing to remove, and what cannot be removed does no harm.
             let _ = reading::thin_out(&logs, KEPT);

@@ -12,6 +12,8 @@ use super::Person;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::command::ext) struct Script {
+    /// What the ledger calls it; `live` if nobody gave it a name.
+    pub(in crate::command::ext) scenario: Option<String>,
     pub(in crate::command::ext) scene: Scene,
     pub(in crate::command::ext) steps: Vec<Planned>,
 }
