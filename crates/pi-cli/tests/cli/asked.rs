@@ -452,6 +452,9 @@ fn model_of_models_json_is_asked_at_its_address_with_its_headers() {
         let headers = ["authorization", "x-team", "x-model"].map(|name| request.header(name).map(str::to_owned));
         let expected = ["Bearer key-of-mine", "of-m", "from-outside"].map(|value| Some(value.to_owned()));
         assert_eq!(headers, expected, "{question}");
+        let shown = fed(world.command("provider show").arg("My Server").env("PI_CODING_AGENT_DIR", "agent"), "");
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains("hidden_headers: X-Team, x-model") && !shown.contains("of-m"), "{shown}");
     }
 }
 

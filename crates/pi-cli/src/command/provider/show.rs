@@ -92,7 +92,12 @@ fn described<'a>(entry: &Entry, credential: &Shown, findings: impl Iterator<Item
         "ignored": entry.ignored.iter().map(|it| &it.path).collect::<Vec<_>>(),
         "diagnostics": findings.map(|it| it.diagnostic.to_string()).collect::<Vec<_>>(),
     });
-    let models = members.shift_remove("models");
+    let mut models = members.shift_remove("models");
+    for (id, model) in manifest.models.iter().filter(|(_, model)| !model.headers.is_empty()) {
+        if let Some(Value::Object(members)) = models.as_mut().and_then(|models| models.get_mut(id)) {
+            members.insert("hidden_headers".to_owned(), model.headers.keys().cloned().collect());
+        }
+    }
     let Value::Object(mut all) = about else { unreachable!("an object was written") };
     all.extend(members);
     all.extend(models.map(|models| ("models".to_owned(), models)));
