@@ -10,15 +10,15 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use pi_transcript::{
     RequestId,
-    question::{Answer, Asked, FormField, Question},
+    question::{Answer, Asked, Asker, FormField, Question},
 };
-use ratatui_core::text::Line;
+use ratatui_core::text::{Line, Span};
 use serde_json::{Map, Value};
 
 use self::field::{Field, Step};
 use crate::{
     look::Look,
-    text::{printable_lines, shorten_line, wrap_plain},
+    text::{line_width, printable, printable_lines, shorten_line, wrap_plain},
 };
 
 /// So long nobody has typed before a question is answered.
@@ -40,6 +40,8 @@ enum Hearing {
 #[derive(Debug)]
 pub(crate) struct Dialog {
     pub(crate) request: RequestId,
+    /// The extension that asks; without one it is the host.
+    guest: Option<String>,
     question: Question,
     field: Field,
     /// Which field of an interview is asked.
@@ -49,6 +51,7 @@ pub(crate) struct Dialog {
 }
 
 impl Dialog {
+    /// A question of the host.
     pub(crate) fn new(request: RequestId, asked: &Asked) -> Self {
         let question = asked.question().clone();
         let field = match &question {
@@ -58,12 +61,17 @@ impl Dialog {
             Question::Editor { prefill, .. } => Field::editor(prefill.as_deref().unwrap_or_default()),
             Question::Interview { questions, .. } => questions.first().map_or_else(|| Field::text(""), Field::of),
         };
-        Self { request, question, field, place: 0, responses: Map::new(), hearing: Hearing::Keen }
+        Self { request, guest: None, question, field, place: 0, responses: Map::new(), hearing: Hearing::Keen }
     }
 
-    /// The same, for a chat, where somebody may be writing.
-    pub(crate) fn in_chat(request: RequestId, asked: &Asked) -> Self {
-        Self { hearing: Hearing::Unseen, ..Self::new(request, asked) }
+    /// The same, for a chat, where somebody may be writing. Who does not say that the host asks is taken for an extension.
+    pub(crate) fn in_chat(request: RequestId, asker: Option<&Asker>, asked: &Asked) -> Self {
+        let guest = match asker {
+            Some(Asker::Host { .. }) => None,
+            Some(Asker::Extension { extension_id }) => Some(extension_id.clone()),
+            None => Some("unknown".to_owned()),
+        };
+        Self { hearing: Hearing::Unseen, guest, ..Self::new(request, asked) }
     }
 
     /// It is shown at `now`. Where an answer is written nothing is given away by a key, so that a question to write in
@@ -116,7 +124,7 @@ impl Dialog {
     /// The question and its field, and where the cursor is.
     pub(crate) fn lines(&self, look: &Look<'_>, height: usize) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
         let theme = look.theme;
-        let mut lines = vec![Line::styled("─".repeat(look.width), theme.border)];
+        let mut lines = vec![self.head(look)];
         for (text, style) in self.words() {
             let style = if style { theme.strong } else { theme.quiet };
             let rows =
@@ -141,6 +149,20 @@ impl Dialog {
             if self.is_keen() { self.field.hint() } else { "one moment; keys still go to your message · esc cancel" };
         lines.push(shorten_line(Line::styled(hint, theme.quiet), look.width));
         (lines, cursor.map(|(row, column)| (top + row, column)))
+    }
+
+    /// Says who asks. An extension chooses every word below it, and none here but its name.
+    fn head(&self, look: &Look<'_>) -> Line<'static> {
+        let theme = look.theme;
+        let (who, style) = match &self.guest {
+            None => ("pi asks".to_owned(), theme.accent),
+            Some(name) => (format!("extension {} asks", printable(name).replace('\n', " ")), theme.warning),
+        };
+        let head = Line::from_iter([Span::styled("── ", theme.border), Span::styled(who, style), Span::raw(" ")]);
+        let mut head = shorten_line(head, look.width);
+        let rest = look.width.saturating_sub(line_width(&head));
+        head.push_span(Span::styled("─".repeat(rest), theme.border));
+        head
     }
 
     /// What is asked, and whether it is the question itself.

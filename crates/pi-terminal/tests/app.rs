@@ -565,6 +565,25 @@ fn keys_that_were_meant_for_the_editor_answer_nothing() {
 }
 
 #[test]
+fn who_asks_stands_where_no_extension_writes() {
+    let approval = json!({ "capability": "exec", "target": "rm -r build" });
+    for (asker, head) in [
+        (json!({ "by": "host", "approval": approval }), "── pi asks ──"),
+        (json!({ "by": "extension", "extensionId": "spy" }), "── extension spy asks ──"),
+        (Value::Null, "── extension unknown asks ──"),
+    ] {
+        let mut app = app();
+        let mut question = json!({ "type": "extension_ui_request", "requestId": "q1", "method": "confirm",
+            "title": "pi asks", "message": "May the model run this?" });
+        if !asker.is_null() {
+            question["asker"] = asker;
+        }
+        hear(&mut app, question);
+        assert!(shows(&mut app, head), "{head} is missing");
+    }
+}
+
+#[test]
 fn question_that_is_too_long_shows_its_beginning_and_its_end() {
     let mut app = app();
     let title = format!("It asks for this:{}\nand that is the end", "\nmore".repeat(60));

@@ -150,8 +150,8 @@ impl App {
                     self.take_model(model);
                 }
             }
-            AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(asked), .. } => {
-                self.dialogs.push_back(Dialog::in_chat(request_id.clone(), asked));
+            AgentEvent::ExtensionUiRequest { request_id, asker, request: UiRequest::Question(asked) } => {
+                self.dialogs.push_back(Dialog::in_chat(request_id.clone(), asker.as_ref(), asked));
             }
             AgentEvent::ExtensionUiRequest { request: UiRequest::Announcement(announcement), .. } => {
                 self.announce(announcement);
