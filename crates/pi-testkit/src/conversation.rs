@@ -215,7 +215,10 @@ fn describe(request: &Request) -> String {
         Request::Compact { instructions, .. } => format!("compact {}", json!(instructions)),
         Request::Complete(completion, _) => format!("complete {}", json!(completion.messages)),
         Request::Ask(asked, _) => format!("ask {}", asked.question().method()),
-        Request::AskApproval(approval, ..) => format!("ask approval of {}", approval.capability),
+        Request::AskApproval(approval, ..) => {
+            let call = approval.tool_call_id.as_ref().map(|id| format!(" for {id}"));
+            format!("ask approval of {}{}", approval.capability, call.unwrap_or_default())
+        }
         Request::Announce(announcement, _) => format!("announce {}", json!(announcement)),
         Request::Draw(drawing, _) => format!("draw {drawing:?}"),
         Request::Emit { channel, data, .. } => format!("emit {channel} {data}"),

@@ -13,7 +13,10 @@ use pi_policy::{
     Answer, Breadth, Moment, Question, Term,
     config::{DenyEntry, GrantEntry},
 };
-use pi_transcript::question::{self, Approval, Asked};
+use pi_transcript::{
+    ToolCallId,
+    question::{self, Approval, Asked},
+};
 
 use super::rulebook::{Lasting, Rulebook};
 use crate::port::{Conversation, Settled};
@@ -71,6 +74,8 @@ pub(crate) struct Petitioner<'a> {
     pub(crate) version: &'a str,
     /// Where it comes from, as a grant for it names it.
     pub(crate) origin: Option<&'a str>,
+    /// The call of its tool that waits for the answer.
+    pub(crate) call: Option<&'a ToolCallId>,
 }
 
 /// Puts the question before a person, and remembers the answer as the person wants it. Call it with the turn of the gate.
@@ -100,7 +105,7 @@ pub(crate) async fn ask(
         target: question.action().target.in_one_line(),
         extension_id: Some(petitioner.name.to_owned()),
         origin: petitioner.origin.map(ending),
-        tool_call_id: None,
+        tool_call_id: petitioner.call.cloned(),
     };
     let settled = conversation.ask_approval(approval, asked).await;
     let chosen = match settled {

@@ -81,7 +81,11 @@ impl Desk {
             None => {
                 let identity = &inner.identity;
                 let origin = identity.origins.first().map(String::as_str);
-                let petitioner = Petitioner { name: identity.id.as_str(), version: &identity.version, origin };
+                let call = match &terms.occasion {
+                    Occasion::ToolCall(id) => Some(id),
+                    Occasion::Loading | Occasion::SlashCommand(_) | Occasion::Event(_) | Occasion::Background => None,
+                };
+                let petitioner = Petitioner { name: identity.id.as_str(), version: &identity.version, origin, call };
                 let rulebook = &inner.house.fittings.rulebook;
                 asking::ask(&question, &petitioner, &gate, &inner.conversation, rulebook, request.now).await
             }

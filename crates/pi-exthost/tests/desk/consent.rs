@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pi_exthost::{GrantsFile, consent::Change, port::Settled};
+use pi_exthost::{GrantsFile, Occasion, Terms, consent::Change, port::Settled};
 use pi_extproto::capability::Capability;
 use pi_policy::{Provenance, config::GrantEntry};
 use pi_transcript::question::Question;
@@ -27,6 +27,17 @@ async fn concurrent_calls_ask_once_and_the_answer_holds_for_the_session() {
         assert!(error.message.starts_with("there is no tool deploy"), "{}", error.message);
     }
     assert_eq!(questions(&stage), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn question_names_the_call_that_waits_for_it() {
+    let stage = Stage::new(Plan { answers: vec![chose("Yes, this once")], ..Plan::default() });
+    let call = json!({ "call_id": "c", "capability": "tool", "method": "tool", "params": tool("deploy") });
+    let call = serde_json::from_value(call).expect("a call");
+    let terms = Terms { occasion: Occasion::ToolCall("t7".into()), ..Terms::background() };
+    stage.desk.exchange(call, terms).await;
+    let asked = stage.session.asked();
+    assert!(asked.iter().any(|line| line.ends_with("ask approval of tool for t7")), "{asked:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
