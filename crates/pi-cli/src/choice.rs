@@ -114,7 +114,7 @@ impl Chosen {
 
     /// Where it is reached, where that is not the address of its provider.
     pub(crate) fn address(&self) -> Option<&str> {
-        self.base_url.as_deref().or_else(|| self.known.as_ref()?.base_url.as_deref())
+        self.base_url.as_deref().or_else(|| Some(self.known.as_ref()?.base_url.as_ref()?.0.as_str()))
     }
 
     /// What it costs, where anybody knows.

@@ -263,7 +263,7 @@ impl Choice {
     pub fn in_the_clear(&self) -> Option<String> {
         let auth = &self.entry.manifest.endpoint.auth;
         let is_sent = self.extension.is_none() && auth.placement != Placement::None && !auth.is_optional;
-        let own = || self.known.as_ref()?.base_url.as_deref();
+        let own = || Some(self.known.as_ref()?.base_url.as_ref()?.0.as_str());
         let address = self.base_url.as_deref().or_else(own);
         credential::in_the_clear(&self.entry.manifest, address).filter(|_| is_sent)
     }

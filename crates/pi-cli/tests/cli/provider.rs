@@ -659,6 +659,23 @@ fn provider_of_models_json_that_lacks_something_is_told_with_its_place() {
 
 /// A key may stand in the query of an address under any name, and in headers of any name.
 #[test]
+fn keys_in_the_address_of_one_model_are_shown_nowhere() {
+    let models = json!({ "providers": { "gw": { "baseUrl": "https://gw.example/v1", "api": "openai-completions", "apiKey": "k",
+        "models": [{ "id": "m", "baseUrl": "https://other.example/v1?tenant=planted-7" }] } } });
+    let world = World::new().with("agent/models.json", models.to_string());
+    let run = |line: &str| {
+        let output = world.command(line).env("PI_CODING_AGENT_DIR", "agent").output();
+        crate::world::shown(&output.expect("pi runs"))
+    };
+    for line in ["provider show gw", "provider show gw --json", "ask Hi --model gw/m --dry-run", "models gw --json"] {
+        let shown = run(line);
+        assert!(!shown.contains("planted"), "{line}: {shown}");
+    }
+    let shown = run("provider show gw --json");
+    assert!(shown.contains("other.example/v1?tenant=***"), "{shown}");
+}
+
+#[test]
 fn keys_in_addresses_and_headers_are_shown_nowhere() {
     let written = GOOD.replace("https://acme.example/v1", "\"https://acme.example/v1?tenant=planted-1&v=${V}\"")
         + "provider_contract: { request_mapping: { required_headers: [{ name: x-org, value: planted-2 }, { name: x-who, value: \"${WHO}\" }] } }

@@ -12,7 +12,7 @@ use crate::{
     manifest::{
         Auth, Capability, Contract, Endpoint, ErrorClassification, Format, Manifest, Operation, Quirks,
         diagnostic::{Diagnostic, Rule, Severity},
-        endpoint::Placement,
+        endpoint::{OwnAddress, Placement},
         load,
         load::{PiProvider, Place, compat},
         wording::Wording,
@@ -195,13 +195,13 @@ fn change(entry: &mut Entry, mut provider: PiProvider) -> Vec<(String, Place)> {
         // The address of a provider has the form of its own dialect.
         let is_foreign = Dialect::of(manifest, Some(&brought)) != Dialect::of(manifest, None);
         let url = own.as_ref().or(provider.base_url.as_ref().filter(|_| is_foreign));
-        brought.base_url = url.map(|url| in_form_of(manifest, Some(&brought), url).into_owned());
+        brought.base_url = url.map(|url| OwnAddress(in_form_of(manifest, Some(&brought), url).into_owned()));
         manifest.models.insert(id, brought);
     }
     let (mut idle, is_local) = (Vec::new(), manifest.is_local());
     for (id, mut model) in std::mem::take(&mut provider.model_overrides) {
         let url = model.base_url.take();
-        let url = url.map(|url| in_form_of(manifest, manifest.models.get(&id), &url).into_owned());
+        let url = url.map(|url| OwnAddress(in_form_of(manifest, manifest.models.get(&id), &url).into_owned()));
         match manifest.models.get_mut(&id) {
             Some(known) => {
                 known.base_url = url.or(known.base_url.take());

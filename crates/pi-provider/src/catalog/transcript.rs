@@ -29,7 +29,7 @@ impl Found<'_> {
             name: model.name.clone().unwrap_or_else(|| self.id.clone()),
             api: Dialect::of(manifest, self.model).api().to_owned(),
             provider: manifest.id.clone(),
-            base_url: shown_address(model.base_url.as_ref().unwrap_or(&manifest.endpoint.base_url)),
+            base_url: shown_address(model.base_url.as_ref().map_or(&manifest.endpoint.base_url, |own| &own.0)),
             reasoning: model.model_capabilities.reasoning.unwrap_or_else(|| {
                 model.thinking_levels.as_ref().is_some_and(|levels| levels.values().any(|level| !level.is_null()))
             }),

@@ -3,7 +3,7 @@
 use std::{fmt, net::IpAddr};
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use url::{Host, Url};
 
 use super::{expression, wording::Wording};
@@ -114,6 +114,22 @@ pub fn shown_address(base_url: &str) -> String {
     };
     let query = query.map(|query| format!("?{}", query.split('&').map(hidden).collect::<Vec<_>>().join("&")));
     format!("{scheme}{user}{rest}{}", query.unwrap_or_default())
+}
+
+/// Where one model is reached, if that is not where its provider is. As people may see it in `Debug` and in JSON.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OwnAddress(pub String);
+
+impl fmt::Debug for OwnAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&shown_address(&self.0), f)
+    }
+}
+
+impl Serialize for OwnAddress {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&shown_address(&self.0))
+    }
 }
 
 /// Whether a text is the name of a variable and nothing else.

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{expression, load::KeySource, quirks::Quirks};
+use super::{endpoint::OwnAddress, expression, load::KeySource, quirks::Quirks};
 
 /// What is known of a model. `None` means unknown, never "no" or zero.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub struct ModelEntry {
     pub api: Option<String>,
     /// Where Pi's `models.json` says that this model is reached, where that is not where its provider is.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
-    pub base_url: Option<String>,
+    pub base_url: Option<OwnAddress>,
     /// Headers of its own beside its provider's, from Pi's `models.json`. Their values may be secret.
     #[serde(skip)]
     pub headers: IndexMap<String, KeySource>,

@@ -58,7 +58,7 @@ pub(super) fn chat(
 /// is a whole address is used as it is, if a credential may be sent there.
 pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, CallError> {
     let own = || Cow::Borrowed(target.manifest.endpoint.base_url.as_str());
-    let of_model = || target.entry.and_then(|entry| entry.base_url.as_deref());
+    let of_model = || target.entry.and_then(|entry| entry.base_url.as_ref()).map(|own| own.0.as_str());
     let given = target.base_url.or_else(of_model);
     let base = given.map_or_else(own, |given| in_form_of(target.manifest, target.entry, given));
     let (path, model) = (path.replace("{model}", &escaped(model)), escaped(model));
