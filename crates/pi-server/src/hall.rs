@@ -101,7 +101,7 @@ pub struct Hall {
     /// What was read of session files that nobody has loaded.
     pub catalogue: Arc<Catalogue>,
     /// Who makes a file for a browser has one.
-    pub downloads: Semaphore,
+    pub downloads: Arc<Semaphore>,
     pub roots: Roots,
     pub journal: Arc<dyn Book>,
     /// The way to the engine, once there is one.

@@ -133,7 +133,7 @@ impl Server {
             rooms,
             workshop,
             catalogue: Arc::default(),
-            downloads: tokio::sync::Semaphore::new(AT_ONCE),
+            downloads: Arc::new(tokio::sync::Semaphore::new(AT_ONCE)),
             roots,
             journal: book,
             turns: Arc::new(OnceCell::new()),

@@ -1,18 +1,23 @@
 //! A session as a file for whoever sits before a browser, which may stand on another machine than the server.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc, time::Duration};
 
-use pi_session::export::{self, ExportError};
+use pi_session::{
+    export::{self, ExportError},
+    sidecar,
+};
 use pi_transcript::SessionId;
 use pi_wire::Error;
-use tokio::task::spawn_blocking;
+use tokio::{sync::OwnedSemaphorePermit, task::spawn_blocking, time::timeout};
 
 use super::{Hall, gone};
 
 /// A file that is larger is not sent, nor is one made of a session that is: it would stand in the memory of both sides.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
-/// So many are made at a time; others wait.
+/// So many stand in memory at a time, until they are sent; others wait.
 pub(crate) const AT_ONCE: usize = 2;
+/// So long they do.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a browser is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +38,8 @@ pub(crate) struct Download {
     pub(crate) name: String,
     pub(crate) media_type: &'static str,
     pub(crate) text: String,
+    /// Its room in memory; none in a test.
+    pub(crate) room: Option<OwnedSemaphorePermit>,
 }
 
 /// Why there is none.
@@ -42,6 +49,8 @@ pub(crate) enum Unsent {
     Failed(#[from] Error),
     #[error("the session is larger than {} MiB", MOST_BYTES >> 20)]
     TooLarge,
+    #[error("{AT_ONCE} other sessions are being downloaded")]
+    Busy,
 }
 
 impl Form {
@@ -94,23 +103,28 @@ impl Form {
 impl Hall {
     /// Writes the conversation down as it stands, for one reader and not for the disk.
     pub(crate) async fn download(&self, id: &SessionId, form: Form) -> Result<Download, Unsent> {
-        let _turn = self.downloads.acquire().await.map_err(|_| Error::SessionNotFound(id.clone()))?;
+        let room = Arc::clone(&self.downloads).acquire_owned();
+        let Ok(Ok(space)) = timeout(PATIENCE, room).await else { return Err(Unsent::Busy) };
         let (room, session) = self.enter(id).await.map_err(|undone| undone.error)?;
         let own = self.own_file(&room, "a session that is not kept cannot be exported");
         let file = own.map_err(|undone| undone.error)?;
         session.flush().await.map_err(gone(room.id())).map_err(|undone| undone.error)?;
         let made = spawn_blocking(move || {
-            if file.metadata().is_ok_and(|facts| facts.len() > MOST_BYTES as u64) {
+            if is_too_large(&file) || (form == Form::Viewer && is_too_large(&sidecar::path_of(&file))) {
                 return Err(Unsent::TooLarge);
             }
             let text = form.write(&file).map_err(|error| Error::Refused { reason: error.to_string() })?;
             if text.len() > MOST_BYTES {
                 return Err(Unsent::TooLarge);
             }
-            Ok(Download { name: form.name(&stem(&file)), media_type: form.media_type(), text })
+            Ok(Download { name: form.name(&stem(&file)), media_type: form.media_type(), text, room: Some(space) })
         });
         made.await.map_err(|panic| Error::Internal { incident: panic.to_string() })?
     }
+}
+
+fn is_too_large(file: &Path) -> bool {
+    file.metadata().is_ok_and(|facts| facts.len() > MOST_BYTES as u64)
 }
 
 /// The name of the file, as far as it can stand in a header and on every disk.

@@ -277,12 +277,18 @@ async fn export(
             let hint = "`pi export` writes it on the server's own disk";
             refuse(StatusCode::PAYLOAD_TOO_LARGE, &unsent.to_string(), hint)
         }
+        Err(unsent @ Unsent::Busy) => {
+            refuse(StatusCode::SERVICE_UNAVAILABLE, &unsent.to_string(), "ask again when they are done")
+        }
         Err(Unsent::Failed(error)) => {
-            let status = match &error {
-                Error::SessionNotFound(_) => StatusCode::NOT_FOUND,
-                _ => StatusCode::CONFLICT,
+            let is_missing = matches!(error, Error::SessionNotFound(_));
+            let is_ours = matches!(error, Error::Internal { .. } | Error::StorageFailed { .. });
+            let status = match (is_missing, is_ours) {
+                (true, _) => StatusCode::NOT_FOUND,
+                (false, true) => StatusCode::INTERNAL_SERVER_ERROR,
+                (false, false) => StatusCode::CONFLICT,
             };
-            refuse(status, &error.to_string(), error.hint().unwrap_or_default())
+            refuse(status, &error.to_string(), error.hint().unwrap_or("`pi export` writes it on the server's own disk"))
         }
     }
 }

@@ -1,9 +1,13 @@
 //! The page of the server: its files, and what a browser is told to allow them.
 
+use std::convert::Infallible;
+
 use axum::{
+    body::{Body, Bytes},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use futures_util::stream;
 use pi_web::Asset;
 
 use crate::hall::download::Download;
@@ -27,6 +31,9 @@ const FOR_NOW: &str = "no-cache";
 /// What was said belongs in no cache.
 const NEVER: &str = "no-store";
 
+/// How much of a download is handed to a connection at a time.
+const PIECE: usize = 64 << 10;
+
 /// The page itself.
 pub(super) fn front(headers: &HeaderMap) -> Response {
     match pi_web::asset(pi_web::PAGE) {
@@ -40,8 +47,15 @@ pub(super) fn front(headers: &HeaderMap) -> Response {
 
 /// A file that a browser keeps and does not open: if somebody opens it, nothing of it comes from here, and it runs nothing.
 pub(super) fn download(download: Download) -> Response {
-    let Download { name, media_type, text } = download;
-    let mut response = ([(header::CONTENT_TYPE, media_type)], text).into_response();
+    let Download { name, media_type, text, room } = download;
+    let length = text.len();
+    // Piece by piece, so that its room is held until the last one is asked for.
+    let pieces = stream::unfold((Bytes::from(text), room), |(mut rest, room)| async move {
+        let piece = rest.split_to(rest.len().min(PIECE));
+        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (rest, room)))
+    });
+    let told = [(header::CONTENT_TYPE, media_type.to_owned()), (header::CONTENT_LENGTH, length.to_string())];
+    let mut response = (told, Body::from_stream(pieces)).into_response();
     let name = HeaderValue::from_str(&format!("attachment; filename=\"{name}\""));
     response.headers_mut().insert(header::CONTENT_DISPOSITION, name.expect("names of downloads are plain ASCII"));
     guarded(response, ATTACHED_POLICY, NEVER)
@@ -153,7 +167,12 @@ mod tests {
 
     #[test]
     fn what_is_handed_out_is_kept_and_never_opened_here() {
-        let file = Download { name: "a.html".to_owned(), media_type: "text/html; charset=utf-8", text: "x".to_owned() };
+        let file = Download {
+            name: "a.html".to_owned(),
+            media_type: "text/html; charset=utf-8",
+            text: "x".to_owned(),
+            room: None,
+        };
         let response = download(file);
         for (name, expected) in [
             ("content-disposition", "attachment; filename=\"a.html\""),
