@@ -89,7 +89,7 @@ pub(crate) enum Command {
     /// Ask what an extension may do, and why
     #[command(subcommand, arg_required_else_help = true)]
     Policy(PolicyCommand),
-    /// Use what a project brings: settings, skills, templates, models
+    /// Use what a project brings: extensions, servers, settings, skills, templates, models
     Trust(TrustArguments),
     /// Print a script that lets your shell complete the words of pi
     #[command(arg_required_else_help = true)]

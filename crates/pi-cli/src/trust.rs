@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_guests::mcp::places::Where;
+use pi_guests::{discovery, mcp::places::Where};
 use pi_provider::{
     catalog::{Origin, Source},
     credential,
@@ -26,16 +26,19 @@ pub(crate) struct Brought {
 
 /// The folder of a project in which manifests lie.
 const MANIFESTS: &str = ".pi/providers";
+/// The folder of a project in which extensions lie.
+const EXTENSIONS: &str = ".pi/extensions";
 
 /// Everything of the project in `directory` that a decision about it would switch on. The folder is absolute and without
 /// links.
 pub(crate) fn brought(directory: &Path, environment: &Environment) -> Vec<Brought> {
+    let mut brought = programs(directory);
     let agent = environment.agent_directory.as_deref();
     let files = Files { agent, project: Some(directory), trust: Trust::Untrusted };
     let settings = settings::load(&files, Vec::new()).notices.into_iter();
     let settings = settings.filter(|notice| notice.problem == settings::Problem::Untrusted);
-    let mut brought: Vec<Brought> =
-        settings.filter_map(|notice| notice.file).map(|path| Brought { path, what: "settings" }).collect();
+    let settings = settings.filter_map(|notice| notice.file);
+    brought.extend(settings.map(|path| Brought { path, what: "settings, which may name more extensions" }));
     let (agent, home) = (environment.agent_directory.clone(), environment.home.clone());
     let places = Places::usual(agent, home, directory.to_owned(), Trust::Untrusted);
     // A folder above the project needs a decision of its own.
@@ -50,10 +53,20 @@ pub(crate) fn brought(directory: &Path, environment: &Environment) -> Vec<Brough
     if !Source::folder(Origin::Project, &manifests, credential::Trust::UntrustedProject).files.is_empty() {
         brought.push(Brought { path: manifests, what: "models and their providers" });
     }
+    brought
+}
+
+/// What would be started, with the rights of whoever says yes.
+fn programs(directory: &Path) -> Vec<Brought> {
+    let places = discovery::Places { directory: directory.to_owned(), is_trusted: false, agent: None, home: None };
+    let found = discovery::discover(&places, &discovery::Wanted::default());
+    let extensions = found.notices.iter().any(|notice| matches!(notice, discovery::Notice::Untrusted(_)));
+    let extensions =
+        extensions.then(|| Brought { path: directory.join(EXTENSIONS), what: "extensions: programs that will run" });
     let servers = Where { project: directory.to_owned(), is_trusted: false, agent: None };
     let servers = servers.files().into_iter().filter(|(_, path)| path.is_file());
-    brought.extend(servers.map(|(_, path)| Brought { path, what: "MCP servers" }));
-    brought
+    let servers = servers.map(|(_, path)| Brought { path, what: "MCP servers: programs that will run" });
+    extensions.into_iter().chain(servers).collect()
 }
 
 impl Brought {
@@ -62,9 +75,9 @@ impl Brought {
         self.path.strip_prefix(directory).unwrap_or(&self.path).display().to_string()
     }
 
-    /// Whether it is told by whoever loads models.
-    pub(crate) fn is_manifests(&self) -> bool {
-        self.path.ends_with(MANIFESTS)
+    /// Whether it is told by whoever would load it: models, extensions.
+    pub(crate) fn is_told_elsewhere(&self) -> bool {
+        self.path.ends_with(MANIFESTS) || self.path.ends_with(EXTENSIONS)
     }
 }
 

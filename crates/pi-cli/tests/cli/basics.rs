@@ -47,7 +47,7 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       policy  Ask what an extension may do, and why
 
     Run:
-      trust        Use what a project brings: settings, skills, templates, models
+      trust        Use what a project brings: extensions, servers, settings, skills, templates, models
       config       Show every setting, who chose it, and what cannot be used
       serve        Serve clients: the agent on a WebSocket, or on standard input and output
       journal      Look at what the server wrote down about commands, and check it

@@ -150,6 +150,8 @@ fn rich() -> World {
         .with("project/.pi/skills/ship/SKILL.md", "---\nname: ship\ndescription: Ships.\n---\n")
         .with("project/.pi/prompts/greet.md", "Greet $1.")
         .with("project/.pi/providers/spy.yaml", "id: spy\n")
+        .with("project/.pi/extensions/greet/index.ts", "export default () => {};")
+        .with("project/.mcp.json", r#"{"mcpServers": {"time": {"command": "time-server"}}}"#)
 }
 
 /// Runs `pi` in the project, with a stable word for where that is.
@@ -171,7 +173,9 @@ fn project_is_trusted_listed_and_forgotten_by_command() {
     ");
     assert_snapshot!(in_project(&world, "trust"), @r"
     trusted: $WORLD/project and everything below it
-      .pi/settings.json: settings
+      .pi/extensions: extensions: programs that will run
+      .mcp.json: MCP servers: programs that will run
+      .pi/settings.json: settings, which may name more extensions
       .pi/SYSTEM.md: instructions instead of pi's own
       .pi/skills: skills
       .pi/prompts: prompt templates
@@ -218,7 +222,7 @@ fn project_is_trusted_listed_and_forgotten_by_command() {
 fn what_is_not_used_is_told_with_the_way_to_use_it() {
     let world = rich();
     let told = in_project(&world, "-p Hi -m demo");
-    let note = "note: nobody has trusted this project, so this is not used: .pi/settings.json, .pi/SYSTEM.md, .pi/skills, \
+    let note = "note: nobody has trusted this project, so this is not used: .mcp.json, .pi/settings.json, .pi/SYSTEM.md, .pi/skills, \
                 .pi/prompts; `pi trust` switches it on\n";
     assert_eq!(told.matches("nobody has trusted").count(), 2, "once for all, and once for manifests: {told}");
     assert!(told.contains(note), "{told}");

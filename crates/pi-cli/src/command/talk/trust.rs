@@ -53,9 +53,8 @@ pub(super) fn note(ground: &Ground, how: &str, environment: &Environment, consol
         return;
     }
     let brought = brought(&ground.directory, environment);
-    // Manifests are told where models are loaded.
     let names: Vec<String> =
-        brought.iter().filter(|it| !it.is_manifests()).map(|it| it.name(&ground.directory)).collect();
+        brought.iter().filter(|it| !it.is_told_elsewhere()).map(|it| it.name(&ground.directory)).collect();
     if !names.is_empty() {
         let names = names.join(", ");
         console.note(&format!("nobody has trusted this project, so this is not used: {names}; {how} switches it on"));
@@ -72,7 +71,7 @@ fn question(ground: &Ground, environment: &Environment) -> Option<Asked> {
     let rows: String =
         names.iter().zip(&brought).map(|(name, it)| format!("  {name:<width$}  {}\n", it.what)).collect();
     let title = format!(
-        "This project brings what can tell the agent what to do, or where to send what you say:\n{rows}\
+        "This project brings what can run programs, tell the agent what to do, or say where your words are sent:\n{rows}\
          Do you trust {}?",
         ground.directory.display()
     );
