@@ -189,7 +189,8 @@ fn extensions_are_listed_on_every_tier_and_switched() {
         assert!(shown.contains(part), "{part} in {shown}");
     }
     assert!(run(&world, "ext disable porter").starts_with("off: porter, in sessions that begin from now on"));
-    assert!(run(&world, "ext disable mcp:hi --json").starts_with(r#"{"name":"mcp:hi","state":"off"}"#));
+    assert!(run(&world, "ext disable hi --json").starts_with(r#"{"name":"mcp:hi","state":"off"}"#));
+    assert!(run(&world, "ext enable porte").contains("nobody here has seen an extension porte"), "a slip is told");
     let all: Vec<String> = rows(&world).iter().map(told).collect();
     assert_eq!(all, ["porter js off", "torn js broken", "mcp:hi mcp off"]);
     assert!(run(&world, "ext enable porter").starts_with("on: porter"));
