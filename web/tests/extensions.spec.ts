@@ -143,6 +143,9 @@ test.describe("an extension that wants to be taken for the host", () => {
 });
 
 test.describe("the panel of extensions", () => {
+  // Only what somebody asks for is loaded anew.
+  test.use({ settings: { watchExtensions: false } });
+
   const row = (page: Page, name: string) => page.locator(`[data-extension=${name}]`);
 
   test("shows what each is and did, and its switches act at once and everywhere", async ({ page, desk, second }) => {

@@ -1,10 +1,12 @@
 //! Extensions that are switched on and off and loaded anew while sessions run, over real sockets: scripts and MCP servers.
 
+use std::time::{Duration, Instant};
+
 use pi_testkit::{Client, Script, model::Answer};
 use serde_json::{Value, json};
 
 use crate::{
-    room::{read, write},
+    room::{Room, read, write},
     serving::{Serving, fits},
 };
 
@@ -40,11 +42,21 @@ for line in sys.stdin:
 
 /// A server whose sessions have a script and an MCP server.
 fn serving(script: Script) -> Serving {
+    Serving::prepared(script, &[], furnish)
+}
+
+fn furnish(room: &Room) {
+    write(&room.at("agent/extensions/porter.ts"), porter("first").as_bytes());
+    write(&room.project().join("server.py"), SERVER.as_bytes());
+    let servers = json!({ "mcpServers": { "hi": { "command": "python3", "args": ["server.py"] } } });
+    write(&room.at("agent/mcp.json"), servers.to_string().as_bytes());
+}
+
+/// The same, where nothing is loaded anew unless somebody says so.
+fn unwatched(script: Script) -> Serving {
     Serving::prepared(script, &[], |room| {
-        write(&room.at("agent/extensions/porter.ts"), porter("first").as_bytes());
-        write(&room.project().join("server.py"), SERVER.as_bytes());
-        let servers = json!({ "mcpServers": { "hi": { "command": "python3", "args": ["server.py"] } } });
-        write(&room.at("agent/mcp.json"), servers.to_string().as_bytes());
+        furnish(room);
+        write(&room.at("agent/settings.json"), br#"{"watchExtensions": false}"#);
     })
 }
 
@@ -165,7 +177,7 @@ fn extension_that_is_at_work_is_switched_off_at_once() {
 
 #[test]
 fn extensions_are_loaded_anew_with_what_is_on_the_disk() {
-    let serving = serving(talking());
+    let serving = unwatched(talking());
     let file = serving.room.at("agent/extensions/porter.ts");
     serving.block_on(async {
         let mut client = serving.with_session("").await;
@@ -304,7 +316,9 @@ fn extension_that_is_at_work_is_loaded_anew_when_it_has_ended() {
         let question = client.expect("the question", is_question).await;
         write(&serving.room.at(file), porter("second").as_bytes());
         let mut looks = 0;
+        let began = Instant::now();
         while !serving.log().contains("it is at work and loaded anew later") {
+            assert!(began.elapsed() < Duration::from_secs(120), "nobody saw that its file changed: {}", serving.log());
             looks += 1;
             ask(&mut client, &format!("look{looks}"), json!({"type": "list_extensions"})).await;
         }
@@ -316,7 +330,7 @@ fn extension_that_is_at_work_is_loaded_anew_when_it_has_ended() {
         assert_eq!(ended["success"], true, "{ended}");
         told(&mut client, "porter was loaded anew").await;
     });
-    let last = serving.room.server.requests()[1].json().to_string();
+    let last = serving.room.server.requests()[1].json()["messages"].to_string();
     assert!(!last.contains("gone") && !last.contains("failed"), "its call came to its end: {last}");
 }
 
