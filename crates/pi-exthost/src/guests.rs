@@ -38,7 +38,7 @@ pub use self::{
     seat::{AtWork, Busy, Change},
 };
 use self::{
-    seat::Seat,
+    seat::{Door, Errand, Seat},
     witness::{Watch, Witness},
 };
 use crate::{
@@ -124,17 +124,30 @@ impl Guests {
     /// Adds a guest while the session runs; it hears events after those whose place is not greater. What it offers counts
     /// when the session is told, and it is told nothing of what was before.
     pub fn admit(&self, guest: Arc<dyn Guest>, place: usize) -> Result<(), DuplicateGuest> {
+        self.seat(guest, place, Door::Open).map(drop)
+    }
+
+    fn seat(&self, guest: Arc<dyn Guest>, place: usize, door: Door) -> Result<Attached, DuplicateGuest> {
         let id = guest.registration().id.clone();
         let mut guests = self.guests.write().unwrap_or_else(PoisonError::into_inner);
         if guests.iter().any(|other| other.id() == id) {
             return Err(DuplicateGuest { id });
         }
         let watch = self.witness.get().map(|witness| witness.of(&id)).unwrap_or_default();
-        let new =
-            Attached { seat: Seat::new(guest), place, patience: self.patience, report: self.report.clone(), watch };
+        let (seat, report) = (Seat::new(guest, door), self.report.clone());
+        let new = Attached { seat, place, patience: self.patience, report, watch };
         let (before, after): (Vec<_>, Vec<_>) = guests.iter().cloned().partition(|other| other.place <= place);
-        *guests = before.into_iter().chain([new]).chain(after).collect();
-        Ok(())
+        *guests = before.into_iter().chain([new.clone()]).chain(after).collect();
+        Ok(new)
+    }
+
+    /// Gives those who are here the places that `place_of` says; the others keep theirs.
+    pub fn arrange(&self, place_of: impl Fn(&GuestId) -> Option<usize>) {
+        let mut guests = self.guests.write().unwrap_or_else(PoisonError::into_inner);
+        let placed = |one: &Attached| Attached { place: place_of(&one.id()).unwrap_or(one.place), ..one.clone() };
+        let mut arranged: Vec<Attached> = guests.iter().map(placed).collect();
+        arranged.sort_by_key(|one| one.place);
+        *guests = arranged.into();
     }
 
     /// Takes a guest out of the session, tells it that this is the end, and ends it. It is asked nothing from the first
@@ -152,14 +165,6 @@ impl Guests {
             attached.dismiss().await;
         }
         !retired.is_empty()
-    }
-
-    /// Tells one guest of something that takes no answer, if it listens.
-    pub async fn tell_one(&self, id: &GuestId, event: Event) {
-        let attached = self.attached().iter().find(|attached| attached.id() == *id).cloned();
-        if let Some(attached) = attached {
-            attached.hear(event).await;
-        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -245,6 +250,14 @@ pub(crate) struct Attached {
     watch: Watch,
 }
 
+/// A handler that is asked.
+struct Asked<'a> {
+    guest: &'a dyn Guest,
+    id: &'a GuestId,
+    hook: Hook,
+    handler: usize,
+}
+
 impl Attached {
     /// What it offers now.
     fn registration(&self) -> Arc<Registration> {
@@ -255,15 +268,21 @@ impl Attached {
         self.registration().id.clone()
     }
 
-    /// Asks all of its handlers, one after the other.
+    /// Asks all of its handlers, one after the other. All of them are those of one guest, whoever takes its place meanwhile.
     async fn tell_all(&self, hook: Hook, chain: &mut Chain, cancel: &CancellationToken) -> Flow {
-        let registration = self.registration();
-        if !hears(&registration, chain.event()) {
+        if !hears(&self.registration(), hook, chain.event()) {
+            // Nor is it waited for while it is exchanged: it is as if this had been told a moment before.
+            return Flow::Continue(());
+        }
+        let errand = if matches!(chain.event().as_ref(), Event::Bus(_)) { Errand::Word } else { Errand::Usual };
+        let asked = self.seat.call(&self.timed(cancel), errand).await;
+        let registration = asked.guest.registration();
+        if !hears(&registration, hook, chain.event()) {
             return Flow::Continue(());
         }
         for handler in 0..registration.handlers(hook) {
-            let during = During::Hook { hook, handler };
-            if self.tell(&registration.id, during, handler, chain, cancel).await == Flow::Break(()) {
+            let asked = Asked { guest: asked.guest.as_ref(), id: &registration.id, hook, handler };
+            if self.tell(asked, chain, cancel).await == Flow::Break(()) {
                 return Flow::Break(());
             }
         }
@@ -287,14 +306,9 @@ impl Attached {
     }
 
     /// Asks one handler and takes its answer in.
-    async fn tell(
-        &self,
-        id: &GuestId,
-        during: During,
-        handler: usize,
-        chain: &mut Chain,
-        cancel: &CancellationToken,
-    ) -> Flow {
+    async fn tell(&self, asked: Asked<'_>, chain: &mut Chain, cancel: &CancellationToken) -> Flow {
+        let Asked { guest, id, hook, handler } = asked;
+        let during = During::Hook { hook, handler };
         if cancel.is_cancelled() {
             // Open or closed: nobody else is asked.
             let _ = chain.fail(id, "cancelled".to_owned());
@@ -302,7 +316,7 @@ impl Attached {
         }
         let (event, ask) = (chain.event().clone(), self.timed(cancel));
         let watched = self.watch.event(&event);
-        let mut asked = pin!(self.run(during.clone(), ask, |guest, ask| guest.handle(handler, event, ask)));
+        let mut asked = pin!(self.run_with(guest, during.clone(), ask, |guest, ask| guest.handle(handler, event, ask)));
         let answer = tokio::select! {
             biased;
             answer = &mut asked => answer,
@@ -327,9 +341,19 @@ impl Attached {
         ask: Ask,
         call: impl for<'g> FnOnce(&'g dyn Guest, Ask) -> BoxFuture<'g, Result<T, GuestFault>> + Send,
     ) -> Result<T, Trouble> {
-        let asked = self.seat.call(&ask).await;
+        let asked = self.seat.call(&ask, Errand::Usual).await;
+        self.run_with(asked.guest.as_ref(), during, ask, call).await
+    }
+
+    async fn run_with<T>(
+        &self,
+        guest: &dyn Guest,
+        during: During,
+        ask: Ask,
+        call: impl for<'g> FnOnce(&'g dyn Guest, Ask) -> BoxFuture<'g, Result<T, GuestFault>> + Send,
+    ) -> Result<T, Trouble> {
         // The call is made inside, because it may panic as well as what it returns.
-        let work = async { call(asked.guest.as_ref(), ask.clone()).await };
+        let work = async { call(guest, ask.clone()).await };
         let result = isolate(&ask, self.patience.grace, work).await;
         if let Err(trouble) = &result {
             self.report(&during, trouble);
@@ -380,9 +404,11 @@ impl Attached {
     }
 }
 
-/// What was said on a channel is heard only by those who listen to it.
-fn hears(registration: &Registration, event: &Event) -> bool {
-    if let Event::Bus(event) = event { registration.channels.contains(&event.channel) } else { true }
+/// Whether one listens. What was said on a channel is heard only by those who listen to it.
+fn hears(registration: &Registration, hook: Hook, event: &Event) -> bool {
+    let is_on_channel =
+        if let Event::Bus(event) = event { registration.channels.contains(&event.channel) } else { true };
+    is_on_channel && registration.handlers(hook) > 0
 }
 
 /// The event that older versions of Pi fired in the place of this one.

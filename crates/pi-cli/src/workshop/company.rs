@@ -25,13 +25,7 @@ use pi_exthost::{
     launcher::{LaunchFault, Prepared},
     port::{Mode, Request, SessionPort},
 };
-use pi_extproto::{
-    connector::tool::ToolDefinition,
-    hook::event::{
-        Event,
-        payload::{SessionStartEvent, StartReason},
-    },
-};
+use pi_extproto::connector::tool::ToolDefinition;
 use pi_guests::mcp::{self, Record, Server};
 use pi_provider::tokens;
 use pi_session::{
@@ -109,7 +103,9 @@ enum Wanted {
 
 /// Where one is let in.
 enum Place<'a> {
-    /// Among the others.
+    /// Among the others, before the session begins.
+    First(usize),
+    /// Among the others, while it runs.
     Free(usize),
     /// In the place of one that goes.
     Taken(Change<'a>),
@@ -153,7 +149,8 @@ impl Company {
         &self.guests
     }
 
-    /// Looks what there is, and starts what is on in the place of what runs. What cannot be built goes on as it was.
+    /// Looks what there is, and starts what is on in the place of what runs. What cannot be built goes on as it was. Each
+    /// that comes back is exchanged in its seat: whatever is to be judged meanwhile waits for it.
     async fn load(&self, arrival: Arrival) -> Loaded {
         let _turn = self.changing.lock().await;
         let mut found = self.extensions.look();
@@ -173,13 +170,13 @@ impl Company {
         self.amend(dispatcher, &mut found, &mut notes);
         let mut lost = Lost::of(self.extensions.named());
         let candidates = self.candidates(found, &mut lost).await;
-        let leaving = self.leaving(&candidates);
-        join_all(leaving.iter().map(|id| self.guests.retire(id))).await;
-        let started = join_all(candidates.into_iter().enumerate().map(|(place, candidate)| async move {
+        let seats = self.seats(&candidates, arrival);
+        join_all(self.leaving(&candidates).iter().map(|id| self.guests.retire(id))).await;
+        let started = join_all(candidates.into_iter().zip(seats).map(|(candidate, seat)| async move {
             let Candidate { member, prepared } = candidate;
             match prepared {
                 Some(prepared) => {
-                    let (member, raised) = self.raise(member, prepared, Place::Free(place), dispatcher).await;
+                    let (member, raised) = self.raise(member, prepared, seat, dispatcher).await;
                     (member, Some(raised))
                 }
                 None => (member, None),
@@ -198,12 +195,10 @@ impl Company {
         notes.extend(odd_tools(&self.guests, &self.bench.tools.names().collect()));
         notes.extend(members.iter().filter_map(|member| self.held_back(member)));
         let unmet = lost.unmet().or_else(|| self.unknown_flag(&members));
-        let come: Vec<GuestId> =
-            members.iter().filter(|member| member.phase == Phase::Running).map(|member| member.id.clone()).collect();
         *self.members() = members;
         self.watch();
         if arrival == Arrival::Later {
-            self.introduce(&come).await;
+            self.publish().await;
         }
         Loaded { notes, unmet }
     }
@@ -230,10 +225,33 @@ impl Company {
         (!may_be_known).then_some(unknown)
     }
 
-    /// Those that do not stay as they are.
+    /// Where each of them is let in. From here on nobody reaches those that come back.
+    fn seats(&self, candidates: &[Candidate], arrival: Arrival) -> Vec<Place<'_>> {
+        self.guests.arrange(|id| candidates.iter().position(|one| one.member.id == *id));
+        let seat = |(place, Candidate { member, prepared }): (usize, &Candidate)| {
+            let change = prepared.as_ref().map(|_| self.guests.begin_change(&member.id, AtWork::Ends));
+            match change {
+                Some(Ok(Some(change))) => Place::Taken(change),
+                // Whatever it does ends with it: nobody is busy.
+                Some(Ok(None) | Err(Busy)) | None => match arrival {
+                    Arrival::AtTheBeginning => Place::First(place),
+                    Arrival::Later => Place::Free(place),
+                },
+            }
+        };
+        candidates.iter().enumerate().map(seat).collect()
+    }
+
+    /// Those that neither come back nor stay as they are.
     fn leaving(&self, candidates: &[Candidate]) -> Vec<GuestId> {
-        let stays = |id: &GuestId| candidates.iter().any(|one| one.prepared.is_none() && one.member.is_up(id));
-        self.members().iter().map(|member| member.id.clone()).filter(|id| !stays(id)).collect()
+        let is_kept = |id: &GuestId| {
+            let keeps = |Candidate { member, prepared }: &Candidate| match prepared {
+                Some(_) => member.id == *id,
+                None => member.is_up(id),
+            };
+            candidates.iter().any(keeps)
+        };
+        self.members().iter().map(|member| member.id.clone()).filter(|id| !is_kept(id)).collect()
     }
 
     /// Looks at all of them. Of those with one name the first has it; the others do not run, and are listed with a number
@@ -370,10 +388,7 @@ impl Company {
                     self.note(place, member.unbuilt(clash));
                     return Ok(id);
                 }
-                let mut change = self.guests.begin_change(&member.id, at_work)?;
-                if let Some(change) = &mut change {
-                    change.dismiss().await;
-                }
+                let change = self.guests.begin_change(&member.id, at_work)?;
                 let Candidate { member, prepared } = Candidate::of(prepared, origin, read_at);
                 let Some(prepared) = prepared else { return Ok(member.id.to_string()) };
                 let seat = change.map_or(Place::Free(place), Place::Taken);
@@ -381,10 +396,10 @@ impl Company {
                 if let Err(fault) = raised {
                     tracing::warn!(extension = %member.id, %fault, "an extension does not start");
                 }
-                let id = member.id.clone();
+                let id = member.id.to_string();
                 self.note(place, member);
-                self.introduce(std::slice::from_ref(&id)).await;
-                Ok(id.to_string())
+                self.publish().await;
+                Ok(id)
             }
             Err(fault) => {
                 let id = member.id.to_string();
@@ -452,25 +467,33 @@ impl Company {
         }
     }
 
-    /// Starts one at a desk of its own, and lets it in. Answers how long that took.
+    /// Starts one at a desk of its own, and lets it in; who was in its place goes before. Answers how long that took.
     async fn raise(
         &self,
         member: Member,
         prepared: Prepared,
-        place: Place<'_>,
+        mut place: Place<'_>,
         dispatcher: &Dispatcher,
     ) -> (Member, Result<Duration, LaunchFault>) {
+        if let Place::Taken(change) = &mut place {
+            change.dismiss().await;
+        }
         let began = Instant::now();
-        let raised = launch(prepared, dispatcher).await.and_then(|guest| {
-            let unusable = |message: String| LaunchFault::Unusable { message };
-            let seated = match place {
-                Place::Free(place) => self.guests.admit(guest, place),
-                Place::Taken(change) => change.finish(guest),
-            };
-            seated.map_err(|duplicate| unusable(duplicate.to_string()))
-        });
+        let launched = launch(prepared, dispatcher).await;
+        let took = began.elapsed();
+        let raised = match launched {
+            Ok(guest) => {
+                let seated = match place {
+                    Place::First(place) => self.guests.admit(guest, place),
+                    Place::Free(place) => self.guests.welcome(guest, place).await,
+                    Place::Taken(change) => change.finish(guest).await,
+                };
+                seated.map_err(|duplicate| LaunchFault::Unusable { message: duplicate.to_string() })
+            }
+            Err(fault) => Err(fault),
+        };
         match raised {
-            Ok(()) => (Member { phase: Phase::Running, problem: None, ..member }, Ok(began.elapsed())),
+            Ok(()) => (Member { phase: Phase::Running, problem: None, ..member }, Ok(took)),
             Err(fault) => (Member { phase: Phase::Failed, problem: Some(fault.to_string()), ..member }, Err(fault)),
         }
     }
@@ -480,16 +503,11 @@ impl Company {
         let id = member.id.clone();
         self.note(place, member);
         self.guests.retire(&id).await;
-        self.introduce(&[]).await;
+        self.publish().await;
     }
 
-    /// Tells those who have come that the session has begun, and the session that what it is offered has changed. A session
-    /// that ended meanwhile keeps none of them.
-    async fn introduce(&self, come: &[GuestId]) {
-        for id in come {
-            let event = SessionStartEvent { reason: StartReason::Reload, previous_session_file: None };
-            self.guests.tell_one(id, Event::SessionStart(event)).await;
-        }
+    /// Tells the session that what it is offered has changed. A session that ended meanwhile keeps none of them.
+    async fn publish(&self) {
         let (reply, taken) = oneshot::channel();
         self.port.submit(GuestId::from(STEWARD), Request::RegistrationChanged(reply)).await;
         // Of a session that is gone nobody wants to know what it is offered.

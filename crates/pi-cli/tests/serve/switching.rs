@@ -225,6 +225,44 @@ fn extensions_are_loaded_anew_with_what_is_on_the_disk() {
     );
 }
 
+/// Blocks every shell command, and asks before it goes.
+const GUARD: &str = r#"export default function (pi: any) {
+  pi.on("session_shutdown", async (event: any, ctx: any) => { await ctx.ui.confirm("Leave?", ""); });
+  pi.on("tool_call", (event: any) => event.toolName === "bash" ? { block: true, reason: "guarded" } : undefined);
+}"#;
+
+#[test]
+fn guard_is_not_missing_while_all_are_loaded_anew_beside_a_run() {
+    let command = json!({ "command": "touch made" });
+    let script = Script::new()
+        .then(Answer::new().call("c1", "bash", &command).reply())
+        .otherwise(Answer::new().text("Done.").reply());
+    let serving = Serving::prepared(script, &[], |room| {
+        write(&room.at("agent/extensions/guard.ts"), GUARD.as_bytes());
+        write(&room.at("agent/settings.json"), br#"{"watchExtensions": false}"#);
+    });
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        client.send(&json!({"type": "reload_extensions", "id": "r"})).await;
+        let question = client.expect("the question", |frame| frame["event"]["method"] == "confirm").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Do it"})).await;
+        client.expect("the call", |frame| frame["event"]["type"] == "tool_execution_start").await;
+        let answer = json!({"type": "extension_ui_response", "id": "a", "sessionId": "s",
+            "requestId": question["event"]["requestId"], "response": {"method": "confirm", "confirmed": true}});
+        let taken = client.ask(&answer).await;
+        assert_eq!(taken["success"], true, "{taken}");
+        let anew = client.answer("r").await;
+        assert!(fits(&anew["data"]["extensions"], &json!([{"extensionId": "guard", "state": "running"}])), "{anew}");
+        let ended = client.answer("p").await;
+        assert_eq!(ended["success"], true, "{ended}");
+    });
+    assert!(!serving.room.project().join("made").exists(), "nobody judged the call");
+    let messages = serving.room.server.requests()[1].json()["messages"].to_string();
+    // Or it was not there in time, and the call is refused for that.
+    assert!(messages.contains("guarded") || messages.contains("extension guard failed"), "{messages}");
+}
+
 #[test]
 fn what_others_switched_off_or_nobody_has_is_not_switched_on() {
     let serving = Serving::prepared(talking(), &[], |room| {

@@ -1,18 +1,20 @@
 //! The place of a guest in a session: whoever wants something of it asks who sits there now.
 //!
 //! Tools, commands and lists of listeners that were handed out stay good when a guest is exchanged for one that was built
-//! anew. While that happens calls wait, so that a guard is never missing between the old one and the new one.
+//! anew. While that happens calls wait, so that a guard is never missing between the old one and the new one, and the new one
+//! has heard that the session has begun before it is asked anything else.
 
 use std::{
     mem,
+    pin::pin,
     sync::{Arc, PoisonError},
 };
 
-use tokio::sync::watch;
+use tokio::{sync::watch, time::sleep};
 
 use pi_extproto::hook::event::{
     Event,
-    payload::{SessionShutdownEvent, ShutdownReason},
+    payload::{SessionShutdownEvent, SessionStartEvent, ShutdownReason, StartReason},
 };
 
 use super::{Attached, DuplicateGuest, Guests};
@@ -26,7 +28,26 @@ pub(super) struct Seat {
 struct Sitting {
     guest: Arc<dyn Guest>,
     calls: usize,
-    is_changing: bool,
+    door: Door,
+}
+
+/// Who is let in to a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Door {
+    Open,
+    /// It is told that the session has begun: only what guests say to each other, which it may wait for itself.
+    Ajar,
+    /// It is being exchanged: nobody.
+    Closed,
+}
+
+/// What somebody wants of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Errand {
+    /// To tell it what another guest says, or it itself.
+    Word,
+    /// All else.
+    Usual,
 }
 
 /// A call that is under way.
@@ -66,8 +87,8 @@ pub struct Change<'a> {
 }
 
 impl Seat {
-    pub(super) fn new(guest: Arc<dyn Guest>) -> Arc<Self> {
-        Arc::new(Self { sitting: watch::Sender::new(Sitting { guest, calls: 0, is_changing: false }) })
+    pub(super) fn new(guest: Arc<dyn Guest>, door: Door) -> Arc<Self> {
+        Arc::new(Self { sitting: watch::Sender::new(Sitting { guest, calls: 0, door }) })
     }
 
     /// Who sits there now.
@@ -76,14 +97,14 @@ impl Seat {
     }
 
     /// Begins a call; waits while a guest is exchanged, as long as `ask` may take.
-    pub(super) async fn call(&self, ask: &Ask) -> Call<'_> {
+    pub(super) async fn call(&self, ask: &Ask, errand: Errand) -> Call<'_> {
         let mut patience = Patience::Left;
         loop {
-            if let Some(guest) = self.take(patience) {
+            if let Some(guest) = self.take(errand, patience) {
                 return Call { seat: self, guest };
             }
             let mut watched = self.sitting.subscribe();
-            let changed = async { drop(watched.wait_for(|sitting| !sitting.is_changing).await) };
+            let changed = async { drop(watched.wait_for(|sitting| sitting.lets_in(errand)).await) };
             tokio::select! {
                 biased;
                 () = changed => {}
@@ -93,11 +114,12 @@ impl Seat {
         }
     }
 
-    /// Counts a call, unless the guest is being exchanged. Whoever cannot wait any longer is told by the one that goes.
-    fn take(&self, patience: Patience) -> Option<Arc<dyn Guest>> {
+    /// Counts a call, unless nobody is let in. Whoever cannot wait any longer is answered by the one that sits there, which
+    /// may be gone.
+    fn take(&self, errand: Errand, patience: Patience) -> Option<Arc<dyn Guest>> {
         let mut taken = None;
         self.sitting.send_if_modified(|sitting| {
-            if !sitting.is_changing || patience == Patience::Over {
+            if sitting.lets_in(errand) || patience == Patience::Over {
                 sitting.calls += 1;
                 taken = Some(Arc::clone(&sitting.guest));
             }
@@ -110,11 +132,27 @@ impl Seat {
     fn begin_change(&self, at_work: AtWork) -> Result<(), Busy> {
         let mut is_begun = false;
         self.sitting.send_if_modified(|sitting| {
-            is_begun = !sitting.is_changing && (sitting.calls == 0 || at_work == AtWork::Ends);
-            sitting.is_changing |= is_begun;
+            is_begun = sitting.door == Door::Open && (sitting.calls == 0 || at_work == AtWork::Ends);
+            if is_begun {
+                sitting.door = Door::Closed;
+            }
             is_begun
         });
         if is_begun { Ok(()) } else { Err(Busy) }
+    }
+
+    fn open(&self) {
+        self.sitting.send_modify(|sitting| sitting.door = Door::Open);
+    }
+}
+
+impl Sitting {
+    fn lets_in(&self, errand: Errand) -> bool {
+        match self.door {
+            Door::Open => true,
+            Door::Ajar => errand == Errand::Word,
+            Door::Closed => false,
+        }
     }
 }
 
@@ -137,6 +175,16 @@ impl Guests {
         Ok(Some(Change { guests: self, attached, is_dismissed: false }))
     }
 
+    /// Adds a guest as [`Guests::admit`] does, and tells it that the session has begun. What is asked of it meanwhile waits, no
+    /// longer than for a handler.
+    ///
+    /// Dropping the future leaves it in the session, with the telling cut off.
+    pub async fn welcome(&self, guest: Arc<dyn Guest>, place: usize) -> Result<(), DuplicateGuest> {
+        let attached = self.seat(guest, place, Door::Ajar)?;
+        Change { guests: self, attached, is_dismissed: false }.greet().await;
+        Ok(())
+    }
+
     fn remove(&self, seat: &Arc<Seat>) {
         let mut guests = self.guests.write().unwrap_or_else(PoisonError::into_inner);
         *guests = guests.iter().filter(|attached| !Arc::ptr_eq(&attached.seat, seat)).cloned().collect();
@@ -145,32 +193,62 @@ impl Guests {
 
 impl Change<'_> {
     /// Tells the guest that this is the end, and ends it.
+    ///
+    /// Dropping the future ends nothing more of it; it is out of the session when the change is dropped.
     pub async fn dismiss(&mut self) {
         self.is_dismissed = true;
-        // Apart from its seat, where nobody reaches it.
-        let aside = Attached { seat: Seat::new(self.attached.seat.guest()), ..self.attached.clone() };
-        aside.dismiss().await;
+        self.aside().dismiss().await;
     }
 
-    /// Puts another into its place. What was asked of the one meanwhile is asked of the other.
-    pub fn finish(mut self, guest: Arc<dyn Guest>) -> Result<(), DuplicateGuest> {
+    /// Puts another into its place, and tells that one that the session has begun. What was asked of the one meanwhile is
+    /// asked of the other when it has heard that, or has taken as long for it as a handler may.
+    ///
+    /// Dropping the future leaves the other in its place, with the telling cut off.
+    pub async fn finish(mut self, guest: Arc<dyn Guest>) -> Result<(), DuplicateGuest> {
         let id = guest.registration().id.clone();
         if id != self.attached.id() {
-            // It has another name, by which others know it.
-            let (guests, place) = (self.guests, self.attached.place);
+            // It has another name, by which others know it; it is here before the one goes.
             self.is_dismissed = true;
+            let (guests, place) = (self.guests, self.attached.place);
+            let attached = guests.seat(guest, place, Door::Ajar)?;
             drop(self);
-            return guests.admit(guest, place);
+            Change { guests, attached, is_dismissed: false }.greet().await;
+            return Ok(());
         }
         self.is_dismissed = false;
         let before = {
             let mut before = None;
-            self.attached.seat.sitting.send_modify(|sitting| before = Some(mem::replace(&mut sitting.guest, guest)));
+            self.attached.seat.sitting.send_modify(|sitting| {
+                before = Some(mem::replace(&mut sitting.guest, guest));
+                sitting.door = Door::Ajar;
+            });
             before
         };
         // Dropped behind the lock of the seat: ending a guest may take a moment.
         drop(before);
+        self.greet().await;
         Ok(())
+    }
+
+    /// Tells who sits there now that the session has begun, and opens the door. One that takes long for it, as it does when it
+    /// asks a person, goes on with the door open.
+    async fn greet(self) {
+        let aside = self.aside();
+        let start = SessionStartEvent { reason: StartReason::Reload, previous_session_file: None };
+        let mut heard = pin!(aside.hear(Event::SessionStart(start)));
+        tokio::select! {
+            biased;
+            () = &mut heard => {}
+            () = sleep(aside.patience.handler) => {
+                self.attached.seat.open();
+                heard.await;
+            }
+        }
+    }
+
+    /// Who sits there now, apart from its seat, where nobody else reaches it.
+    fn aside(&self) -> Attached {
+        Attached { seat: Seat::new(self.attached.seat.guest(), Door::Open), ..self.attached.clone() }
     }
 }
 
@@ -179,7 +257,7 @@ impl Drop for Change<'_> {
         if self.is_dismissed {
             self.guests.remove(&self.attached.seat);
         }
-        self.attached.seat.sitting.send_modify(|sitting| sitting.is_changing = false);
+        self.attached.seat.open();
     }
 }
 

@@ -1,17 +1,17 @@
 //! Guests that come and go while their session runs.
 
+use std::{sync::Arc, time::Duration};
+
 use futures_util::FutureExt;
 use pi_exthost::{
+    Patience,
     guest::ToolInvocation,
     guests::{AtWork, Busy, DuplicateGuest},
 };
-use pi_extproto::hook::event::{
-    Event,
-    payload::{SessionStartEvent, StartReason},
-};
+use pi_extproto::hook::event::{Event, payload::BusEvent};
 use pi_testkit::ScriptedGuest;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::house::House;
@@ -49,10 +49,9 @@ async fn guest_that_comes_takes_its_place() {
     house.guests.admit(again.clone(), 0).expect("its place is free");
     assert_eq!(tools(&house), ["t of a"], "it comes before those that stayed");
     assert_eq!(house.guests.admit(guest("a"), 7), Err(DuplicateGuest { id: "a".into() }));
-    let start = SessionStartEvent { reason: StartReason::Reload, previous_session_file: None };
-    house.guests.tell_one(&"a".into(), Event::SessionStart(start)).await;
-    assert_eq!(again.heard(), [format!("session_start {}", json!({ "reason": "reload" }))]);
-    assert!(house.heard(1).is_empty(), "nobody else is told");
+    assert!(again.heard().is_empty(), "it is told nothing of what was before");
+    house.guests.arrange(|id| (id.as_str() == "a").then_some(7));
+    assert_eq!(tools(&house), ["t of b"], "it comes where it was put");
 }
 
 #[tokio::test]
@@ -91,7 +90,7 @@ async fn guard_is_not_missing_while_it_is_exchanged() {
         tool t
         answer new"#;
     let again = ScriptedGuest::new(script, house.session.clone()).expect("a script");
-    change.finish(again.clone()).expect("its name is its own");
+    change.finish(again.clone()).await.expect("its name is its own");
     let (verdict, _) = asked.await;
     assert!(format!("{verdict:?}").contains("not that"), "{verdict:?}");
     // A tool that was handed out before is that of the one who came.
@@ -111,4 +110,117 @@ async fn guest_that_was_dismissed_and_has_no_successor_is_gone() {
     drop(change);
     assert_eq!(tools(&house), ["u of b"]);
     assert!(house.guests.begin_change(&"a".into(), AtWork::Ends).expect("nobody is at work").is_none());
+}
+
+const BLOCKS: &str =
+    r#"outcome {"family":"tool_call","outcome":{"action":"block","reason":"not that","terminate":false}}"#;
+
+fn bash() -> Value {
+    json!({ "toolName": "bash", "toolCallId": "c", "input": { "command": "rm -rf /" } })
+}
+
+/// Where the house has a guest `a`, what takes its place.
+fn successor(house: &House, script: &str) -> Arc<ScriptedGuest> {
+    ScriptedGuest::new(&format!("guest a\n{script}"), house.session.clone()).expect("a script")
+}
+
+#[tokio::test]
+async fn who_waited_for_an_exchange_is_heard_by_all_handlers_of_the_one_that_comes() {
+    let house = House::new(&["on tool_call"]);
+    let never = CancellationToken::new();
+    let change = house.guests.begin_change(&"a".into(), AtWork::Ends).expect("it is idle").expect("it is here");
+    let call = bash();
+    let mut asked = Box::pin(house.fire("tool_call", &call, &never));
+    assert!(futures_util::poll!(&mut asked).is_pending());
+    let again = successor(&house, &format!("on tool_call\non tool_call\n{BLOCKS}"));
+    change.finish(again.clone()).await.expect("its name is its own");
+    let (verdict, _) = asked.await;
+    assert!(format!("{verdict:?}").contains("not that"), "the second handler is one of the new guest: {verdict:?}");
+    assert_eq!(again.heard().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn event_is_heard_by_one_guest_whoever_takes_its_place_meanwhile() {
+    let house = House::new(&[&format!("on tool_call\nwait 100\non tool_call\n{BLOCKS}")]);
+    let never = CancellationToken::new();
+    let call = bash();
+    let mut asked = Box::pin(house.fire("tool_call", &call, &never));
+    assert!(futures_util::poll!(&mut asked).is_pending(), "its first handler is at work");
+    let change = house.guests.begin_change(&"a".into(), AtWork::Ends).expect("it ends").expect("it is here");
+    // What its second handler looks for is in the first of its successor.
+    let again = successor(&house, &format!("on tool_call\n{BLOCKS}\non tool_call"));
+    change.finish(again.clone()).await.expect("its name is its own");
+    let (verdict, _) = asked.await;
+    assert!(format!("{verdict:?}").contains("not that"), "{verdict:?}");
+    assert_eq!((house.heard(0).len(), again.heard().len()), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn guest_that_comes_has_heard_of_the_session_before_it_is_asked() {
+    let house = House::new(&["on tool_call"]);
+    let never = CancellationToken::new();
+    let call = bash();
+    let change = house.guests.begin_change(&"a".into(), AtWork::Ends).expect("it is idle").expect("it is here");
+    let mut asked = Box::pin(house.fire("tool_call", &call, &never));
+    assert!(futures_util::poll!(&mut asked).is_pending());
+    let script = format!("on session_start\nwait 100\non tool_call\n{BLOCKS}");
+    let again = successor(&house, &script);
+    let mut finished = Box::pin(change.finish(again.clone()));
+    assert!(futures_util::poll!(&mut finished).is_pending());
+    assert!(futures_util::poll!(&mut asked).is_pending(), "it has not heard of the session");
+    let start = r#"session_start {"reason":"reload"}"#;
+    assert_eq!(again.heard(), [start]);
+    finished.await.expect("its name is its own");
+    let (verdict, _) = asked.await;
+    assert!(format!("{verdict:?}").contains("not that"), "{verdict:?}");
+    assert!(again.heard()[1].starts_with("tool_call"), "{:?}", again.heard());
+    // One that is new as well.
+    let late = ScriptedGuest::new(&format!("guest b\n{script}"), house.session.clone()).expect("a script");
+    let mut welcomed = Box::pin(house.guests.welcome(late.clone(), 0));
+    assert!(futures_util::poll!(&mut welcomed).is_pending());
+    let fired = house.fire("tool_call", &call, &never);
+    let (welcomed, _) = tokio::join!(welcomed, fired);
+    assert_eq!(welcomed, Ok(()));
+    assert_eq!(late.heard()[0], start);
+}
+
+#[tokio::test(start_paused = true)]
+async fn guest_that_waits_for_what_it_says_itself_while_it_begins_is_told() {
+    let house = House::new(&["tool t"]);
+    let never = CancellationToken::new();
+    let late = "guest b\nchannel news\non bus\non session_start\nwait 100\non agent_start";
+    let late = ScriptedGuest::new(late, house.session.clone()).expect("a script");
+    let mut welcomed = Box::pin(house.guests.welcome(late.clone(), 1));
+    assert!(futures_util::poll!(&mut welcomed).is_pending());
+    let said = house.guests.dispatch(Event::Bus(BusEvent { channel: "news".to_owned(), data: json!(1) }), &never);
+    assert!(said.now_or_never().is_some(), "it need not have begun for this");
+    assert!(late.heard()[1].starts_with("bus"), "{:?}", late.heard());
+    assert!(house.fire("agent_start", &Value::Null, &never).now_or_never().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn guest_that_takes_long_to_begin_is_asked_all_the_same() {
+    let house = House::new(&[]);
+    let never = CancellationToken::new();
+    let late = r#"guest a
+        on session_start
+        wait 9000
+        on session_start
+        wait 9000
+        tool t
+        answer here"#;
+    let late = ScriptedGuest::new(late, house.session.clone()).expect("a script");
+    let began = Instant::now();
+    let mut welcomed = Box::pin(house.guests.welcome(late.clone(), 0));
+    assert!(futures_util::poll!(&mut welcomed).is_pending());
+    let tool = house.guests.tool("t").expect("a tool");
+    let updates = mpsc::channel(1).0;
+    let call = ToolInvocation { call_id: "c".into(), name: "t".to_owned(), input: Default::default(), updates };
+    let called = async {
+        let answer = tool.call(call, &never).await.expect("an answer");
+        (format!("{answer:?}").contains("here"), began.elapsed())
+    };
+    let (welcomed, called) = tokio::join!(welcomed, called);
+    assert_eq!((welcomed, called), (Ok(()), (true, Patience::default().handler)));
+    assert_eq!(began.elapsed(), Duration::from_secs(18));
 }
