@@ -67,10 +67,14 @@ pub trait Steward: Send + Sync + fmt::Debug {
 
     /// Switches one on or off in this session, until it ends. Answers how it stands then; one that cannot be started is
     /// no error.
+    ///
+    /// Dropping the future only ends the waiting: what was begun comes to its end.
     fn switch<'a>(&'a self, id: &'a str, switch: Switch) -> BoxFuture<'a, Result<Extension, SwitchError>>;
 
     /// Looks anew what is on the disk, and starts it in the place of what runs; of one, or of all. What cannot be built
     /// goes on as it was, and says so. Answers how they stand then.
+    ///
+    /// Dropping the future only ends the waiting: what was begun comes to its end.
     fn reload<'a>(&'a self, id: Option<&'a str>) -> BoxFuture<'a, Result<Vec<Extension>, SwitchError>>;
 }
 

@@ -9,7 +9,7 @@ mod watch;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
+    fmt, panic,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
@@ -17,7 +17,7 @@ use std::{
 
 use futures_util::{
     FutureExt,
-    future::{BoxFuture, join_all},
+    future::{BoxFuture, join_all, pending},
 };
 use pi_exthost::{
     Dispatcher, Guest, GuestId, Guests, Patience,
@@ -151,6 +151,8 @@ impl Company {
 
     /// Looks what there is, and starts what is on in the place of what runs. What cannot be built goes on as it was. Each
     /// that comes back is exchanged in its seat: whatever is to be judged meanwhile waits for it.
+    ///
+    /// Cut off midway it leaves members that are listed and not there; whoever may be cut off uses [`to_its_end`].
     async fn load(&self, arrival: Arrival) -> Loaded {
         let _turn = self.changing.lock().await;
         let mut found = self.extensions.look();
@@ -589,6 +591,11 @@ impl Company {
         self.list().await.into_iter().find(|one| one.id == id).ok_or_else(unknown)
     }
 
+    /// For a change, which goes on when nobody waits for it.
+    fn kept(&self) -> Arc<Self> {
+        self.own.upgrade().expect("it was lent by somebody who keeps it")
+    }
+
     fn members(&self) -> MutexGuard<'_, Vec<Member>> {
         // Nothing in here can panic half-way.
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
@@ -617,36 +624,38 @@ impl Steward for Company {
     }
 
     fn switch<'a>(&'a self, id: &'a str, switch: Switch) -> BoxFuture<'a, Result<Extension, SwitchError>> {
-        async move {
+        let (company, id) = (self.kept(), id.to_owned());
+        to_its_end(async move {
             match switch {
-                Switch::On if self.find(id)?.1.phase == Phase::Running => self.told(id).await,
-                Switch::On => self.renew(id, Wanted::On).await,
+                Switch::On if company.find(&id)?.1.phase == Phase::Running => company.told(&id).await,
+                Switch::On => company.renew(&id, Wanted::On).await,
                 Switch::Off => {
-                    let _turn = self.changing.lock().await;
-                    let (place, member) = self.find(id)?;
+                    let _turn = company.changing.lock().await;
+                    let (place, member) = company.find(&id)?;
                     // One that is off for another reason stays off for it.
                     if member.phase != Phase::Off {
-                        self.put_down(place, Member { phase: Phase::Off, problem: None, ..member }).await;
+                        company.put_down(place, Member { phase: Phase::Off, problem: None, ..member }).await;
                     }
-                    self.told(id).await
+                    company.told(&id).await
                 }
             }
-        }
+        })
         .boxed()
     }
 
     fn reload<'a>(&'a self, id: Option<&'a str>) -> BoxFuture<'a, Result<Vec<Extension>, SwitchError>> {
-        async move {
+        let (company, id) = (self.kept(), id.map(str::to_owned));
+        to_its_end(async move {
             match id {
-                Some(id) => Ok(vec![self.renew(id, Wanted::AsWritten).await?]),
+                Some(id) => Ok(vec![company.renew(&id, Wanted::AsWritten).await?]),
                 None => {
-                    let Loaded { notes, unmet } = self.load(Arrival::Later).await;
+                    let Loaded { notes, unmet } = company.load(Arrival::Later).await;
                     let unmet = unmet.map(|failure| failure.to_string());
                     notes.iter().chain(&unmet).for_each(|note| tracing::warn!("{note}"));
-                    Ok(self.list().await)
+                    Ok(company.list().await)
                 }
             }
-        }
+        })
         .boxed()
     }
 }
@@ -679,6 +688,18 @@ pub(crate) fn cost(tool: &ToolDefinition) -> u64 {
     tokens::counter("gpt-4o")(&shown.to_string()).count
 }
 
+/// Does a change in a task of its own, and waits for it. Dropping the future only ends the waiting: a change that is cut off
+/// midway would leave members that are listed and not there.
+async fn to_its_end<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> T {
+    // Its owner is the company, which it keeps. It ends by itself: whatever a change waits for is waited for a bounded time.
+    match tokio::spawn(change).await.map_err(tokio::task::JoinError::try_into_panic) {
+        Ok(done) => done,
+        Err(Ok(cause)) => panic::resume_unwind(cause),
+        // The program ends, and with it whoever waits here.
+        Err(Err(_)) => pending().await,
+    }
+}
+
 async fn launch(prepared: Prepared, dispatcher: &Dispatcher) -> Result<Arc<dyn Guest>, LaunchFault> {
     let Prepared { identity, launch, .. } = prepared;
     let desk = dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
@@ -689,4 +710,24 @@ async fn launch(prepared: Prepared, dispatcher: &Dispatcher) -> Result<Arc<dyn G
     };
     desk.registered(&guest.registration(), began.elapsed());
     Ok(guest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn change_that_nobody_waits_for_comes_to_its_end() {
+        let (go, gone) = oneshot::channel::<()>();
+        let (done, is_done) = oneshot::channel();
+        let mut change = to_its_end(async move {
+            gone.await.expect("somebody says go");
+            done.send("changed").expect("somebody looks");
+        })
+        .boxed();
+        assert!(futures_util::poll!(&mut change).is_pending());
+        drop(change);
+        go.send(()).expect("it goes on");
+        assert_eq!(is_done.await, Ok("changed"));
+    }
 }
