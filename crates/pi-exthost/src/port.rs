@@ -143,6 +143,8 @@ pub enum Request {
     },
     /// What the guest offers has changed.
     RegistrationChanged(Reply<()>),
+    /// The guest has gone, and another may come in its place: what it shows is taken away. Said for it by whoever ended it.
+    Left(Reply<()>),
     /// Ends the program in good order, when nothing runs. Whoever owns the session may refuse.
     Quit(Reply<()>),
     /// Leaves, forks or replaces the session; only for commands, which the pass proves. Answers whether it was done: an

@@ -118,6 +118,7 @@ impl State {
             | Request::Announce(_, reply)
             | Request::Emit { reply, .. }
             | Request::RegistrationChanged(reply)
+            | Request::Left(reply)
             | Request::Quit(reply) => give(reply, ()),
         }
     }
@@ -223,6 +224,7 @@ fn describe(request: &Request) -> String {
         Request::Draw(drawing, _) => format!("draw {drawing:?}"),
         Request::Emit { channel, data, .. } => format!("emit {channel} {data}"),
         Request::RegistrationChanged(_) => "registration_changed".to_owned(),
+        Request::Left(_) => "left".to_owned(),
         Request::Quit(_) => "quit".to_owned(),
         Request::Control(control, _, _) => format!("control {}", word(control)),
     }

@@ -479,6 +479,7 @@ impl Company {
     ) -> (Member, Result<Duration, LaunchFault>) {
         if let Place::Taken(change) = &mut place {
             change.dismiss().await;
+            self.clear(change.id()).await;
         }
         let began = Instant::now();
         let launched = launch(prepared, dispatcher).await;
@@ -498,6 +499,14 @@ impl Company {
             Ok(()) => (Member { phase: Phase::Running, problem: None, ..member }, Ok(took)),
             Err(fault) => (Member { phase: Phase::Failed, problem: Some(fault.to_string()), ..member }, Err(fault)),
         }
+    }
+
+    /// Takes away what one left on the screens of clients, before another in its place shows its own.
+    async fn clear(&self, gone: GuestId) {
+        let (reply, cleared) = oneshot::channel();
+        self.port.submit(gone, Request::Left(reply)).await;
+        // A session that is gone shows nothing.
+        drop(cleared.await);
     }
 
     /// Takes one out of the session.

@@ -264,6 +264,38 @@ fn guard_is_not_missing_while_all_are_loaded_anew_beside_a_run() {
 }
 
 #[test]
+fn what_the_old_code_showed_is_gone_before_the_new_shows_its_own() {
+    let shows = |key: &str| {
+        let start = format!(r#"(event: any, ctx: any) => ctx.ui.setStatus("{key}", "shown")"#);
+        format!(r#"export default function (pi: any) {{ pi.on("session_start", async {start}); }}"#)
+    };
+    let serving = Serving::prepared(talking(), &[], |room| {
+        write(&room.at("agent/extensions/sign.ts"), shows("first").as_bytes());
+        write(&room.at("agent/settings.json"), br#"{"watchExtensions": false}"#);
+    });
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        let commands = [
+            ("second", json!({"type": "reload_extensions", "extensionId": "sign"})),
+            ("third", json!({"type": "reload_extensions"})),
+        ];
+        let mut before = "first";
+        for (key, command) in commands {
+            write(&serving.room.at("agent/extensions/sign.ts"), shows(key).as_bytes());
+            ask(&mut client, key, command).await;
+            let mut told = Vec::new();
+            for _ in 0..2 {
+                let status = client.expect("a status", |frame| frame["event"]["method"] == "setStatus").await;
+                told.push((status["event"]["key"].clone(), status["event"]["text"].clone()));
+            }
+            assert_eq!(told, [(json!(before), Value::Null), (json!(key), json!("shown"))]);
+            before = key;
+        }
+    });
+}
+
+#[test]
 fn what_others_switched_off_or_nobody_has_is_not_switched_on() {
     let serving = Serving::prepared(talking(), &[], |room| {
         write(&room.at("agent/extensions/porter.ts"), porter("first").as_bytes());

@@ -192,6 +192,11 @@ impl Guests {
 }
 
 impl Change<'_> {
+    /// Who is being exchanged.
+    pub fn id(&self) -> GuestId {
+        self.attached.id()
+    }
+
     /// Tells the guest that this is the end, and ends it.
     ///
     /// Dropping the future ends nothing more of it; it is out of the session when the change is dropped.

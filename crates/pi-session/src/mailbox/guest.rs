@@ -120,6 +120,12 @@ impl Mailbox {
                 self.take_offers();
                 answer(reply, Ok(()));
             }
+            Request::Left(reply) => {
+                for removal in self.traces.of(&from) {
+                    self.parts.questions.announce(&from, removal);
+                }
+                answer(reply, Ok(()));
+            }
             Request::Quit(reply) => self.quit(from, reply),
             Request::Control(control, _, reply) => self.control(from, control, reply),
         }

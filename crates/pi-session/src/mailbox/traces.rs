@@ -37,6 +37,11 @@ impl Traces {
         }
     }
 
+    /// What takes away what one left that has gone, whoever comes in its place.
+    pub(super) fn of(&mut self, gone: &GuestId) -> Vec<Announcement> {
+        self.0.remove(gone).unwrap_or_default()
+    }
+
     /// What takes away what those left who are not here any more.
     pub(super) fn of_those_gone(&mut self, here: &[Arc<Registration>]) -> Vec<(GuestId, Announcement)> {
         let is_gone = |id: &GuestId| here.iter().all(|registration| registration.id != *id);
@@ -66,5 +71,7 @@ mod tests {
         let here = [Arc::new(Registration::new("stays".into(), "x"))];
         assert_eq!(traces.of_those_gone(&here), [("g".into(), status("a", None))]);
         assert_eq!(traces.of_those_gone(&here), []);
+        assert_eq!(traces.of(&"stays".into()), [status("c", None)]);
+        assert_eq!(traces.of(&"stays".into()), []);
     }
 }

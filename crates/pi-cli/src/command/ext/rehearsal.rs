@@ -238,7 +238,7 @@ impl Rehearsal {
                     say!(reply, Ok(()));
                 });
             }
-            Request::RegistrationChanged(reply) => say!(reply, Ok(())),
+            Request::RegistrationChanged(reply) | Request::Left(reply) => say!(reply, Ok(())),
             Request::Quit(reply) => {
                 self.note(json!({ "action": "shutdown" }));
                 say!(reply, Ok(()));
