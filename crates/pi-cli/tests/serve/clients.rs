@@ -125,7 +125,8 @@ impl Episode {
     fn run(seed: u64, commands: usize, coverage: &mut BTreeMap<String, usize>) -> usize {
         let config = Config { extended_ms: EXTENDED_MS, ..Config::standard(0) };
         let mut episode = Self {
-            serving: Serving::logged(script()),
+            // Nobody answers pings while the judge thinks, which takes long where much was lost.
+            serving: Serving::logged_and_patient(script()),
             chooser: Chooser::new(seed),
             judge: Judge::new(config),
             gone: Vec::new(),

@@ -66,6 +66,14 @@ impl Serving {
         Self::begin(room, log, &[])
     }
 
+    /// The same, where clients may be silent for long.
+    pub(crate) fn logged_and_patient(script: Script) -> Self {
+        let room = Room::new(script);
+        room::write(&room.at("agent/settings.json"), br#"{"server": {"idleCloseMs": 3600000}}"#);
+        let log = Log::Whole(room.at("log"));
+        Self::begin(room, log, &[])
+    }
+
     fn begin(room: Room, log: Log, arguments: &[&str]) -> Self {
         let (child, address) = launch(&room, room.pi_to(&["serve"]), &log, arguments);
         Self { room, child, log, address: address.unwrap_or_else(|said| panic!("it says {said:?}")) }

@@ -79,8 +79,8 @@ impl Stage {
     pub(super) async fn wait(&mut self) {
         for (observer, ahead) in self.observers.iter_mut().zip(&mut self.ahead) {
             if ahead.is_empty() {
-                let frame = timeout(PATIENCE, observer.frames.recv()).await;
-                ahead.extend(frame.expect("something happens"));
+                let frame = timeout(PATIENCE, observer.frames.recv()).await.expect("something happens");
+                ahead.push(frame.expect("the server keeps its connections"));
             }
         }
     }
