@@ -388,7 +388,8 @@ impl<'js, 'g> Life<'js, 'g> {
                     return;
                 }
             }
-            if !self.room.wants_ticks.get() {
+            // What was stopped in the middle of its ticks has more of them.
+            if !self.room.wants_ticks.get() || self.room.fuse.is_blown() {
                 return;
             }
         }
