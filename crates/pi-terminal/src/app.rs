@@ -21,7 +21,7 @@ use pi_session::{Exposure, Journey, State, input::complete::Command, queue::Wait
 use pi_transcript::{EntryId, Message, Model, ThinkingLevel};
 use ratatui_core::text::Line;
 
-use self::{label::Naming, model::Knowledge};
+use self::{extensions::Listing, label::Naming, model::Knowledge};
 use crate::{
     chat::{Chat, Tone},
     completion::{Completion, Wanted},
@@ -116,8 +116,8 @@ pub struct App {
     naming: Option<Naming>,
     /// The place at which the list of places opens next.
     tree_at: Option<EntryId>,
-    /// The extension at which the list of them opens next.
-    extension_at: Option<String>,
+    /// Whether the list of extensions opens when it comes.
+    listing: Option<Listing>,
     dialogs: VecDeque<Dialog>,
     components: Components,
     waiting: Waiting,
@@ -205,7 +205,7 @@ impl App {
             points: Vec::new(),
             naming: None,
             tree_at: None,
-            extension_at: None,
+            listing: None,
             dialogs: VecDeque::new(),
             components: Components::default(),
             waiting: state.waiting,

@@ -906,6 +906,7 @@ fn extensions_are_listed_switched_and_loaded_anew() {
         extension("odd", Phase::Failed),
         extension("old", Phase::Off),
     ]);
+    press(&mut app, "/extensions<enter>");
     app.report(&all, Duration::ZERO);
     let shown = screen(&mut app).join("\n");
     for part in ["extension", "→ guard", "running", "failed", "off", "wasm", "look"] {
@@ -919,6 +920,10 @@ fn extensions_are_listed_switched_and_loaded_anew() {
     assert_eq!(press(&mut app, "<down><enter>"), [switch("old", Switch::On)]);
     app.report(&all, Duration::ZERO);
     assert_eq!(press(&mut app, "<up><ctrl+r>"), [Action::ReloadExtension("odd".to_owned())]);
+    // Whoever went on to something else finds it nowhere.
+    press(&mut app, "<esc>");
+    app.report(&all, Duration::ZERO);
+    assert!(!shows(&mut app, "→ odd"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use ratatui_core::text::{Line, Span};
 
-use super::App;
+use super::{App, extensions::Listing};
 use crate::{
     chat::Tone,
     commands::{self, BuiltIn},
@@ -61,7 +61,10 @@ impl App {
                 Vec::new()
             }
             BuiltIn::Trust => vec![Action::Leave(Wish::Trust)],
-            BuiltIn::Extensions => vec![Action::Fetch(Fetch::Extensions)],
+            BuiltIn::Extensions => {
+                self.listing = Some(Listing::Asked);
+                vec![Action::Fetch(Fetch::Extensions)]
+            }
             BuiltIn::Reload => vec![Action::Leave(Wish::Reload)],
             BuiltIn::Quit => vec![Action::Leave(Wish::Quit)],
         }

@@ -18,6 +18,16 @@ const GAP: &str = "  ";
 /// What the list needs beside its columns.
 const MARGIN: usize = 2;
 
+/// Why the list of extensions was sent for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Listing {
+    /// Somebody asked for it.
+    Asked,
+    /// Something was done to this one in it, and it comes back as it is then. Whoever does something else meanwhile is not
+    /// interrupted by it.
+    Back { to: String },
+}
+
 /// What stands at the top of a column, and how dear it is: where there is little room, the dearest go last.
 const COLUMNS: [(&str, u8); 8] = [
     ("extension", 0),

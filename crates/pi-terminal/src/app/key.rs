@@ -10,7 +10,7 @@ use pi_session::{
     queue::When,
 };
 
-use super::{App, Called, Keeping, Pick, label::Naming};
+use super::{App, Called, Keeping, Pick, extensions::Listing, label::Naming};
 use crate::{
     chat::{Activity, Tone},
     commands::{self, BuiltIn},
@@ -32,6 +32,9 @@ const INSISTING: Duration = Duration::from_secs(3);
 impl App {
     /// Takes a key that was pressed at `now`.
     pub fn key(&mut self, key: KeyEvent, now: Duration) -> Vec<Action> {
+        if matches!(self.listing, Some(Listing::Back { .. })) {
+            self.listing = None;
+        }
         let mut actions = self.meant(key, now);
         if self.keeping == Keeping::Warned && actions.iter().any(is_change_of_mind) {
             self.keeping = Keeping::Failing;
@@ -312,7 +315,7 @@ impl App {
             (Pick::Extension { id, .. }, KeyCode::Char('r')) if key.modifiers.contains(KeyModifiers::CONTROL) => {
                 let id = id.clone();
                 self.picker = None;
-                self.extension_at = Some(id.clone());
+                self.listing = Some(Listing::Back { to: id.clone() });
                 Some(vec![Action::ReloadExtension(id)])
             }
             _ => None,
@@ -322,7 +325,7 @@ impl App {
     fn picked(&mut self, pick: Pick) -> Option<Action> {
         match pick {
             Pick::Extension { id, is_on } => {
-                self.extension_at = Some(id.clone());
+                self.listing = Some(Listing::Back { to: id.clone() });
                 let switch = if is_on { Switch::Off } else { Switch::On };
                 Some(Action::SwitchExtension { id, switch })
             }

@@ -5,7 +5,10 @@ use std::time::Duration;
 use pi_session::export::Form;
 use pi_transcript::{AgentEvent, Entry, Message, Usage, json::Loose, question::UiRequest};
 
-use super::{App, Keeping, Pick, extensions::list};
+use super::{
+    App, Keeping, Pick,
+    extensions::{Listing, list},
+};
 use crate::{
     bar::envelope_bar,
     chat::{Tone, outcome},
@@ -68,10 +71,11 @@ impl App {
                     "there are no extensions here; `pi ext new` writes one, `pi mcp add` adds a server",
                 );
             }
-            Report::Extensions(extensions) => {
-                let selected = self.extension_at.take();
-                self.picker = Some(list(extensions, self.width, selected.as_deref()));
-            }
+            Report::Extensions(extensions) => match self.listing.take() {
+                Some(Listing::Asked) => self.picker = Some(list(extensions, self.width, None)),
+                Some(Listing::Back { to }) => self.picker = Some(list(extensions, self.width, Some(&to))),
+                None => {}
+            },
             Report::Ran(Ok(run)) => {
                 let (output, is_error) = outcome(run);
                 self.chat.end_command(&output, is_error, now);
