@@ -40,12 +40,7 @@ const TABLE: &[(BuiltIn, &str, Option<&str>, &str)] = &[
     (BuiltIn::Export, "export", Some("[file]"), "write the session to a file: .html, .md, .json or .jsonl"),
     (BuiltIn::Name, "name", Some("[name]"), "name the session"),
     (BuiltIn::Label, "label", Some("[label]"), "label the last message, or take its label away; /tree shows labels"),
-    (
-        BuiltIn::Trust,
-        "trust",
-        None,
-        "use what this project brings: extensions, servers, settings, skills, templates, models",
-    ),
+    (BuiltIn::Trust, "trust", None, "use what this project brings: extensions, settings, skills, models"),
     (BuiltIn::Extensions, "extensions", None, "show extensions and MCP servers, switch them, load one anew"),
     (BuiltIn::Reload, "reload", None, "load extensions anew"),
     (BuiltIn::Hotkeys, "hotkeys", None, "show all keys"),
