@@ -4,6 +4,7 @@ mod address;
 mod check;
 mod files;
 mod floor;
+mod shed;
 mod shelf;
 mod ticket;
 
@@ -250,6 +251,7 @@ async fn serve(
     }
     let floor = Floor { arguments, environment, breakers, shelf: Shelf::default() };
     log_notes(console);
+    shed::code_of_the_start();
     work(&floor, &server, orders, (&stop, stops), console).await;
     // What they still have to say is said; a client that does not read is not waited for.
     drop(timeout(GOODBYE, async { while tasks.join_next().await.is_some() {} }).await);
