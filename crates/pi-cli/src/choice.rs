@@ -78,10 +78,19 @@ pub(crate) enum Why {
         source: String,
         /// How many providers have one.
         count: usize,
+        priced: Priced,
     },
     OwnWithout,
     Local,
     Demo,
+}
+
+/// Of how many of the providers that could be asked the price is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Priced {
+    All,
+    Some,
+    None,
 }
 
 /// What was asked for.
@@ -184,12 +193,18 @@ impl fmt::Display for Why {
             Why::SessionAt { address } => write!(f, "at {address}, where this session was led before"),
             Why::Chosen => f.write_str("chosen here"),
             Why::Settings => f.write_str("the default in settings.json"),
-            Why::Credential { source, count: ..=1 } => write!(f, "its credential is found in {source}"),
-            Why::Credential { source, count } => write!(
-                f,
-                "its credential is found in {source}, and of {count} providers with one its usual model costs least; \
-                 --model names another"
-            ),
+            Why::Credential { source, count: ..=1, .. } => write!(f, "its credential is found in {source}"),
+            Why::Credential { source, count, priced } => {
+                let reason = match priced {
+                    Priced::All => "its usual model costs least",
+                    Priced::Some => "its usual model costs least as far as prices are known",
+                    Priced::None => "it is the first, and no price is known",
+                };
+                write!(
+                    f,
+                    "its credential is found in {source}, and of {count} providers with one {reason}; --model names another"
+                )
+            }
             Why::OwnWithout => f.write_str("a provider of your own that needs no credential"),
             Why::Local => f.write_str("it runs on this machine"),
             Why::Demo => f.write_str("there is no credential and no server on this machine"),
@@ -475,9 +490,15 @@ fn with_credential(providers: &Providers) -> Option<(Found<'_>, Why)> {
     let entries = providers.catalog.providers().filter(|entry| providers.may_have_credential(entry));
     let all: Vec<(Found<'_>, String)> = entries.filter_map(asked).collect();
     let count = all.len();
-    let price = |found: &Found<'_>| usual::price(found.model).unwrap_or(f64::INFINITY);
-    let (found, source) = all.into_iter().min_by(|(left, _), (right, _)| price(left).total_cmp(&price(right)))?;
-    Some((found, Why::Credential { source, count }))
+    let price = |found: &Found<'_>| usual::price(found.model);
+    let priced = match all.iter().filter(|(found, _)| price(found).is_some()).count() {
+        0 => Priced::None,
+        known if known == count => Priced::All,
+        _ => Priced::Some,
+    };
+    let rank = |found: &Found<'_>| price(found).unwrap_or(f64::INFINITY);
+    let (found, source) = all.into_iter().min_by(|(left, _), (right, _)| rank(left).total_cmp(&rank(right)))?;
+    Some((found, Why::Credential { source, count, priced }))
 }
 
 /// The first provider that the user wrote down and that needs no credential. Servers that are looked for come later.

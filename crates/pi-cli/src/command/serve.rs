@@ -354,6 +354,8 @@ fn announce(at: SocketAddr, door: &Door, settings: &Settings, rule: Rule, consol
             if io::stdout().is_terminal() {
                 let ticket = door.ticket(pi_server::hall::now().0);
                 console.line(&format!("for a browser, once: {address}/#ticket={}", ticket.reveal()));
+            } else {
+                console.line("for a browser: `pi serve --ticket` prints an address that lets it in once");
             }
         }
     }

@@ -458,6 +458,21 @@ fn of_several_providers_the_usual_model_that_costs_least_is_asked() {
     };
     assert_snapshot!(asked(&keys), @"asking beta/small: its credential is found in BETA_KEY, and of 3 providers with one its usual model costs least; --model names another");
     assert_snapshot!(asked(&keys[..1]), @"asking alpha/small: its credential is found in ALPHA_KEY");
+    let unknown = |id: &str| {
+        let pricing = |line: &&str| !line.contains("_per_1m");
+        manifest(id, "http://127.0.0.1:9/v1").lines().filter(pricing).collect::<Vec<_>>().join("\n")
+    };
+    let world = world.with("agent/providers/gamma.yaml", unknown("gamma"));
+    let asked = |keys: &[(&str, &str)]| {
+        let shown = run(&world, "ask Hi --dry-run", keys);
+        shown.lines().find(|it| it.starts_with("asking")).unwrap_or_default().to_owned()
+    };
+    assert_snapshot!(asked(&keys), @"asking beta/small: its credential is found in BETA_KEY, and of 3 providers with one its usual model costs least as far as prices are known; --model names another");
+    let world = quiet_world()
+        .with("agent/providers/alpha.yaml", unknown("alpha"))
+        .with("agent/providers/beta.yaml", unknown("beta"));
+    let first = run(&world, "ask Hi --dry-run", &keys[..2]);
+    assert!(first.contains("and of 2 providers with one it is the first, and no price is known"), "{first}");
     let anthropic = run(&world, "ask Hi --dry-run", &[("ANTHROPIC_API_KEY", KEY)]);
     assert!(anthropic.contains("asking anthropic/claude-sonnet-5-5: "), "{anthropic}");
 }
