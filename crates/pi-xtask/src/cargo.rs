@@ -25,11 +25,17 @@ pub(crate) fn root() -> &'static Path {
 
 /// Cargo in the root of the checkout. Colours of its output are decided by our own terminal.
 pub(crate) fn cargo() -> Program {
-    // What cargo sets for the programs it runs would confuse the builds that these start.
-    Program::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .folder(root())
-        .without_env("CARGO_MANIFEST_DIR")
-        .without_env("CARGO_PKG_NAME")
+    let cargo = Program::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())).folder(root());
+    std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| is_of_the_program(name))
+        .fold(cargo, |cargo, name| cargo.without_env(&name))
+}
+
+/// Whether cargo sets this variable for a program that it runs. Build scripts look at some of them, and would run again, with all that depends
+/// on them, whenever somebody changes between `cargo` and `cargo xtask`.
+fn is_of_the_program(name: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"].iter().any(|start| name.starts_with(start))
 }
 
 /// Where everything is built.
@@ -118,6 +124,22 @@ fn executables(messages: &str) -> Result<Vec<Built>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cargo_sets_for_a_program_is_not_handed_on() {
+        for (name, expected) in [
+            ("CARGO_PKG_VERSION_MINOR", true),
+            ("CARGO_MANIFEST_PATH", true),
+            ("CARGO_BIN_NAME", true),
+            ("CARGO", false),
+            ("CARGO_HOME", false),
+            ("CARGO_TARGET_DIR", false),
+            ("CARGO_BUILD_JOBS", false),
+            ("CARGO_PROFILE_RELEASE_STRIP", false),
+        ] {
+            assert_eq!(is_of_the_program(name), expected, "{name}");
+        }
+    }
 
     #[test]
     fn programs_are_found_among_cargos_messages() {
