@@ -1,11 +1,13 @@
 //! The thread that owns the files of a ledger.
 //!
-//! It writes what has come since the last time in one go. When that fails (a full disk, a mount that went away) nothing is
+//! It writes what has come within a moment in one go, so that the two lines of a quick call, and those of many guests, share a write
+//! and nobody wakes it for each. When that fails (a full disk, a mount that went away) nothing is
 //! lost at first: lines wait, no new call begins, and it tries again every second. What does not fit into its memory is
 //! counted and said once it works again.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
+    thread,
     time::Duration,
 };
 
@@ -20,8 +22,10 @@ use super::{Health, book::Book};
 const MOST_WAITING: usize = 16_384;
 /// How often a disk that failed is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How long lines are gathered before they are written.
+const MOMENT: Duration = Duration::from_millis(1);
 /// Lines that go into one write.
-const BATCH: usize = 256;
+const BATCH: usize = 4096;
 
 type Reply = oneshot::Sender<Result<(), String>>;
 
@@ -42,6 +46,9 @@ pub(super) fn write(book: Book, orders: &Receiver<Order>, health: &Health) {
         let first = if writer.is_broken { orders.recv_timeout(PAUSE) } else { orders.recv().map_err(Into::into) };
         match first {
             Ok(order) => {
+                if matches!(order, Order::Write { .. }) {
+                    thread::sleep(MOMENT);
+                }
                 let more = std::iter::from_fn(|| orders.try_recv().ok()).take(BATCH);
                 for order in std::iter::once(order).chain(more) {
                     if writer.take(order) {
