@@ -33,7 +33,7 @@ use tokio::{
     io::{AsyncWriteExt as _, BufReader, DuplexStream, duplex},
     runtime::Handle,
     sync::mpsc,
-    time::timeout,
+    time::{Instant, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -65,6 +65,8 @@ const MOST_BESIDE: usize = 64;
 const LONGEST_NAME: usize = 200;
 /// How long clients have to read the last that is said to them.
 const GOODBYE: Duration = Duration::from_secs(2);
+/// How long after the last session was made what making it needed is given back.
+const SETTLED: Duration = Duration::from_millis(500);
 /// Bytes of standard input that are read before somebody takes them.
 const AHEAD: usize = 1 << 16;
 
@@ -251,7 +253,7 @@ async fn serve(
     }
     let floor = Floor { arguments, environment, breakers, shelf: Shelf::default() };
     log_notes(console);
-    shed::code_of_the_start();
+    shed::code();
     work(&floor, &server, orders, (&stop, stops), console).await;
     // What they still have to say is said; a client that does not read is not waited for.
     drop(timeout(GOODBYE, async { while tasks.join_next().await.is_some() {} }).await);
@@ -266,11 +268,23 @@ async fn work(
     (stop, mut stops): (&CancellationToken, Stops),
     console: &mut Console,
 ) {
+    let mut made: Option<Instant> = None;
     loop {
+        let settled = async move {
+            match made {
+                Some(made) => sleep_until(made + SETTLED).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             Some(sent) = orders.recv() => {
                 floor.serve(sent, console).await;
                 log_notes(console);
+                made = Some(Instant::now());
+            }
+            () = settled => {
+                shed::code();
+                made = None;
             }
             asked = stops.next() => {
                 console.remark(&format!("{}: waiting for what is in flight; once more ends it now", asked.told()));

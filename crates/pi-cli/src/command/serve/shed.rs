@@ -1,11 +1,11 @@
-//! Gives back the pages of our own code that only the start needed.
+//! Gives back the pages of our own code that are not needed now.
 //!
-//! Reading settings and manifests, trying out a session and opening the journal call functions all over the binary, and the kernel
-//! maps sixteen pages around each. They would stay for the life of a server that idles. The kernel has them in its cache
-//! still and maps again what is called (ADR 330).
+//! Starting (reading settings and manifests, opening the journal) and making a session call functions all over the binary, and the
+//! kernel maps sixteen pages around each. They would stay for the life of a server that idles. The kernel has them in
+//! its cache still and maps again what is called (ADR 330).
 
 /// Lets go of all code. What cannot be let go of stays; nothing depends on it.
-pub(super) fn code_of_the_start() {
+pub(super) fn code() {
     #[cfg(target_os = "linux")]
     linux::shed();
 }
