@@ -11,6 +11,7 @@ pub mod chain;
 mod flood;
 pub(crate) mod pen;
 pub mod reading;
+mod spent;
 mod writer;
 
 use std::{
@@ -31,7 +32,7 @@ use pi_policy::Moment;
 use pi_redact::Redactor;
 
 pub(crate) use self::pen::{millis, object};
-use self::{book::Book, writer::Order};
+use self::{book::Book, spent::Spent, writer::Order};
 pub use self::{
     flood::Allowance,
     pen::{Occasion, Pen, Span},
@@ -98,6 +99,7 @@ struct Shared {
     orders: mpsc::Sender<Order>,
     room: Arc<Semaphore>,
     health: Arc<Health>,
+    spent: Arc<Spent>,
     now: fn() -> Moment,
 }
 
@@ -123,15 +125,16 @@ impl Ledger {
         let book = Book::open(&settings, redactor, now)?;
         let (orders, received) = mpsc::channel();
         let health = Arc::new(Health::default());
-        let told = Arc::clone(&health);
+        let spent = Arc::new(Spent::default());
+        let (told, kept) = (Arc::clone(&health), Arc::clone(&spent));
         let unusable = |source| LedgerFault::Unusable { path: settings.folder.clone(), source };
         // A thread and not a task: it waits for disks. It ends with its orders, which end with the ledger.
         thread::Builder::new()
             .name("pi-ledger".to_owned())
-            .spawn(move || writer::write(book, &received, &told))
+            .spawn(move || writer::write(book, &received, &told, &kept))
             .map_err(unusable)?;
         let room = Arc::new(Semaphore::new(QUEUE));
-        Ok(Self { shared: Arc::new(Shared { settings, orders, room, health, now }) })
+        Ok(Self { shared: Arc::new(Shared { settings, orders, room, health, spent, now }) })
     }
 
     /// The file that is being written.
@@ -182,15 +185,16 @@ impl Ledger {
 
     /// Hands in the first line of a call that was admitted.
     pub(crate) fn begin(&self, admission: Admission, entry: LogEntry) {
-        self.send(Order::Write { entry: Box::new(entry), room: Some(admission.0) });
+        self.send(Order::Write { entry, room: Some(admission.0) });
     }
 
     /// Hands in a line that is bounded elsewhere: the end of a call, or what an allowance let pass.
     pub(crate) fn write(&self, entry: LogEntry) {
-        self.send(Order::Write { entry: Box::new(entry), room: None });
+        self.send(Order::Write { entry, room: None });
     }
 
     fn send(&self, order: Order) {
+        self.shared.spent.take_along();
         if self.shared.orders.send(order).is_err() {
             tracing::debug!("a line came after the ledger was closed");
         }

@@ -18,7 +18,10 @@ use pi_policy::Moment;
 use pi_redact::Redactor;
 use pi_transcript::json::{Digest, Extra};
 
-use super::{LedgerFault, Settings, chain::Link};
+use super::{
+    LedgerFault, Settings,
+    chain::{self, Link},
+};
 
 /// In whose name the ledger speaks of itself.
 const HOST: &str = "pi";
@@ -153,13 +156,14 @@ impl Book {
         Ok(book)
     }
 
-    /// Gives an entry its place.
-    pub(super) fn add(&mut self, mut entry: LogEntry) {
-        self.next.attach(&mut entry);
-        let line = entry.redact(&self.redactor).to_line();
-        self.next = Link::after(self.next.index, line.trim_end_matches('\n'));
-        self.waiting.extend_from_slice(line.as_bytes());
+    /// Gives an entry its place; what is left of it belongs to whoever made it.
+    pub(super) fn add(&mut self, entry: LogEntry) -> LogEntry {
+        let (entry, start) = (entry.redact(&self.redactor), self.waiting.len());
+        entry.write_line_with(chain::MEMBER, &self.next, &mut self.waiting);
+        let line = &self.waiting[start..self.waiting.len() - 1];
+        self.next = Link::after(self.next.index, line);
         self.lines += 1;
+        entry.into_entry()
     }
 
     /// Says something about the ledger itself.
@@ -170,7 +174,7 @@ impl Book {
         };
         let mut correlation = Correlation::new(HOST, self.scenario.clone());
         correlation.session_id = Some(self.session.clone());
-        self.add(LogEntry {
+        let entry = LogEntry {
             schema: LogSchema::V1,
             ts: (self.now)().to_string(),
             level,
@@ -180,7 +184,8 @@ impl Book {
             source: Some(Source { component: Component::Runtime, host: None, pid: None, extra: Extra::new() }),
             data,
             extra: Extra::new(),
-        });
+        };
+        drop(self.add(entry));
     }
 
     /// How many lines wait.
@@ -283,7 +288,7 @@ fn last_link(bytes: &[u8]) -> io::Result<Option<Link>> {
     let foreign = || io::Error::new(io::ErrorKind::InvalidData, "the last line is not one of a ledger");
     let line = std::str::from_utf8(&text[start..]).map_err(|_| foreign())?;
     let entry: LogEntry = serde_json::from_str(line).map_err(|_| foreign())?;
-    Link::of(&entry).map(|link| Some(Link::after(link.index, line))).ok_or_else(foreign)
+    Link::of(&entry).map(|link| Some(Link::after(link.index, line.as_bytes()))).ok_or_else(foreign)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place where files of ledgers are read")]

@@ -4,16 +4,17 @@
 //! elsewhere breaks it, and lines that are cut off at the end are missed by the head that is kept beside the file. It is
 //! evidence against accidents and against whoever has only the log; whoever owns the machine can write another.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use pi_extproto::{Object, log::LogEntry};
+use pi_extproto::log::LogEntry;
 use pi_transcript::json::Digest;
 
 /// The member of `data` in which a link stands.
 pub const MEMBER: &str = "chain";
 
-/// Where a line stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where a line stands, as it is written there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Link {
     /// Counts from zero, across files.
     pub index: u64,
@@ -28,14 +29,8 @@ impl Link {
     }
 
     /// The place behind a line.
-    pub fn after(index: u64, line: &str) -> Self {
-        Self { index: index + 1, previous: Digest::of(line.as_bytes()) }
-    }
-
-    /// Puts the link into an entry.
-    pub fn attach(self, entry: &mut LogEntry) {
-        let link = json!({ "index": self.index, "previous": self.previous });
-        entry.data.get_or_insert_with(Object::new).insert(MEMBER.to_owned(), link);
+    pub fn after(index: u64, line: &[u8]) -> Self {
+        Self { index: index + 1, previous: Digest::of(line) }
     }
 
     /// The link of an entry, if it has one.

@@ -278,7 +278,7 @@ impl Walk {
             Some(expected) if expected.previous != link.previous => report(Fault::PreviousChanged),
             Some(_) => {}
         }
-        let next = Link::after(link.index, text);
+        let next = Link::after(link.index, text.as_bytes());
         self.expected = Some(next);
         self.last = Some(Last { event: entry.event.as_str().to_owned(), next, line: number });
     }

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use pi_extproto::log::{Level, LogEntry};
 
-use super::{Health, book::Book};
+use super::{Health, book::Book, spent::Spent};
 
 /// Lines that are kept while the disk does not take them.
 const MOST_WAITING: usize = 16_384;
@@ -29,10 +29,11 @@ const BATCH: usize = 4096;
 
 type Reply = oneshot::Sender<Result<(), String>>;
 
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are lines")]
 pub(super) enum Order {
     /// The room is given back when the line is composed.
     Write {
-        entry: Box<LogEntry>,
+        entry: LogEntry,
         room: Option<OwnedSemaphorePermit>,
     },
     Flush(Reply),
@@ -40,8 +41,8 @@ pub(super) enum Order {
 }
 
 /// Writes until it is told to stop or nobody is left who could tell it anything.
-pub(super) fn write(book: Book, orders: &Receiver<Order>, health: &Health) {
-    let mut writer = Writer { book, health, lost: 0, is_broken: false };
+pub(super) fn write(book: Book, orders: &Receiver<Order>, health: &Health, spent: &Spent) {
+    let mut writer = Writer { book, health, spent, lost: 0, is_broken: false };
     loop {
         let first = if writer.is_broken { orders.recv_timeout(PAUSE) } else { orders.recv().map_err(Into::into) };
         match first {
@@ -70,6 +71,7 @@ pub(super) fn write(book: Book, orders: &Receiver<Order>, health: &Health) {
 struct Writer<'a> {
     book: Book,
     health: &'a Health,
+    spent: &'a Spent,
     /// Lines that did not fit into memory while the disk failed.
     lost: u64,
     is_broken: bool,
@@ -81,7 +83,7 @@ impl Writer<'_> {
         match order {
             Order::Write { entry, room } => {
                 if self.book.waiting() < MOST_WAITING {
-                    self.book.add(*entry);
+                    self.spent.put(self.book.add(entry));
                 } else {
                     self.lost += 1;
                 }

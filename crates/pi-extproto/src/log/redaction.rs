@@ -2,12 +2,13 @@
 
 use std::{borrow::Cow, mem};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
 use pi_redact::Redactor;
+use pi_transcript::json::Extra;
 
-use super::{Correlation, LogEntry, LogEvent, Source};
+use super::{Correlation, Level, LogEntry, LogEvent, LogSchema, Source};
 use crate::Object;
 
 /// An entry that may be written. Sinks take this type, so forgetting to redact does not compile.
@@ -78,6 +79,64 @@ impl RedactedEntry {
         line.push('\n');
         line
     }
+
+    /// Writes the line of a log file, with its line feed, and with `value` as the last member of `data`. One that is there
+    /// under this name already is left out.
+    pub fn write_line_with(&self, member: &str, value: &impl Serialize, into: &mut Vec<u8>) {
+        let LogEntry { schema, ts, level, event, message, correlation, source, data, extra } = &self.0;
+        let data = Extended { data: data.as_ref(), member, value };
+        let line = Line {
+            schema: *schema,
+            ts,
+            level: *level,
+            event,
+            message,
+            correlation,
+            source: source.as_ref(),
+            data,
+            extra,
+        };
+        serde_json::to_writer(&mut *into, &line).expect("an entry holds nothing that JSON cannot");
+        into.push(b'\n');
+    }
+
+    /// The entry, for whoever gives back its memory.
+    pub fn into_entry(self) -> LogEntry {
+        self.0
+    }
+}
+
+/// An entry whose data has a member more.
+#[derive(Serialize)]
+struct Line<'a, V: Serialize> {
+    schema: LogSchema,
+    ts: &'a str,
+    level: Level,
+    event: &'a LogEvent,
+    message: &'a str,
+    correlation: &'a Correlation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Source>,
+    data: Extended<'a, V>,
+    #[serde(flatten)]
+    extra: &'a Extra,
+}
+
+struct Extended<'a, V> {
+    data: Option<&'a Object>,
+    member: &'a str,
+    value: &'a V,
+}
+
+impl<V: Serialize> Serialize for Extended<'_, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.data.into_iter().flatten().filter(|(name, _)| *name != self.member) {
+            map.serialize_entry(name, value)?;
+        }
+        map.serialize_entry(self.member, self.value)?;
+        map.end()
+    }
 }
 
 fn redact_object(object: &mut Object, redactor: &Redactor) {
@@ -119,6 +178,32 @@ mod tests {
             assert_eq!(written.pointer(place), Some(&json!(MARK)), "{place}");
         }
         assert_eq!((&written["data"]["max_tokens"], &written["data"]["note"]), (&json!(7), &json!("fine")));
+    }
+
+    #[test]
+    fn member_that_is_added_to_a_line_is_the_only_one_of_its_name() {
+        let line = |data: &Value| {
+            let mut entry = entry(&json!({}));
+            entry.data = data.as_object().cloned();
+            let (redacted, mut line) = (entry.redact(&Redactor::default()), b"before".to_vec());
+            redacted.write_line_with("chain", &json!({ "index": 7 }), &mut line);
+            String::from_utf8(line).expect("text")
+        };
+        let whole = json!({ "a": 1, "chain": "forged", "b": [2] });
+        let written = line(&whole);
+        assert!(
+            written.ends_with("\"data\":{\"a\":1,\"b\":[2],\"chain\":{\"index\":7}},\"token\":\"[REDACTED]\"}\n"),
+            "{written}"
+        );
+        assert!(line(&Value::Null).contains("\"data\":{\"chain\":{\"index\":7}}"));
+        let mut expected = entry(&whole);
+        expected.data = Some(Object::from_iter([
+            ("a".to_owned(), json!(1)),
+            ("b".to_owned(), json!([2])),
+            ("chain".to_owned(), json!({ "index": 7 })),
+        ]));
+        // But for the member it is the line that everybody else writes.
+        assert_eq!(written.strip_prefix("before"), Some(expected.redact(&Redactor::default()).to_line().as_str()));
     }
 
     #[test]
