@@ -5,6 +5,7 @@
 
 mod errand;
 mod pipe;
+mod salvage;
 mod throttle;
 
 use std::{
@@ -386,9 +387,7 @@ fn not_begun(error: &ClientInitializeError) -> LinkFault {
         return LinkFault::Unauthorized { message: challenge.to_owned() };
     }
     match error {
-        ClientInitializeError::JsonRpcError(error) => {
-            LinkFault::Refused { code: i64::from(error.code.0), message: error.message.to_string() }
-        }
+        ClientInitializeError::JsonRpcError(error) => told(error),
         ClientInitializeError::ConnectionClosed(_) => {
             LinkFault::Lost { message: "it closed before it introduced itself".to_owned() }
         }
@@ -402,9 +401,7 @@ fn not_begun(error: &ClientInitializeError) -> LinkFault {
 
 fn refused(error: &ServiceError) -> LinkFault {
     match error {
-        ServiceError::McpError(error) => {
-            LinkFault::Refused { code: i64::from(error.code.0), message: shorten(&error.message) }
-        }
+        ServiceError::McpError(error) => told(error),
         ServiceError::TransportSend(error) => {
             LinkFault::Unreachable { message: root_cause(error.error.as_ref()), is_permanent: false }
         }
@@ -412,6 +409,15 @@ fn refused(error: &ServiceError) -> LinkFault {
             LinkFault::Lost { message: "it closed".to_owned() }
         }
         other => LinkFault::Nonsense { message: shorten(&other.to_string()) },
+    }
+}
+
+/// An error in the place of an answer: the server's own, or ours about what it answered.
+fn told(error: &ErrorData) -> LinkFault {
+    let message = shorten(&error.message);
+    match error.code {
+        salvage::UNREADABLE => LinkFault::Nonsense { message },
+        code => LinkFault::Refused { code: i64::from(code.0), message },
     }
 }
 

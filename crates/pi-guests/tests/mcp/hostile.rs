@@ -12,7 +12,10 @@ use pi_transcript::question::Answer;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::house::{House, Plan, start};
+use crate::{
+    house::{House, Plan, start},
+    http::Behind,
+};
 
 /// What a person is told of a server that does not start, with limits that a test can wait for.
 async fn refused(mode: &str) -> String {
@@ -45,6 +48,35 @@ async fn junk_before_messages_is_passed_over() {
     let (ledger, _) = house.close().await;
     let said = ledger.iter().filter(|line| line["event"] == "extension.stdout").count();
     assert_eq!(said, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answer_that_cannot_be_read_fails_its_call_at_once() {
+    let behind = Behind::port("good");
+    for plan in [Plan::pipes("good"), Plan::entry(json!({ "url": behind.url }))] {
+        let house = start(plan).await.expect("it starts");
+        for (kind, why) in [("surrogate", "hex escape"), ("nan", "expected value"), ("deep", "recursion limit")] {
+            // Without an answer each would take two minutes.
+            let failed = house.call("unreadable", json!({ "kind": kind }));
+            let failed = tokio::time::timeout(Duration::from_secs(60), failed).await.expect("an error");
+            let expected = "! MCP server srv: the server answered nonsense: its answer cannot be read: ";
+            assert!(failed.starts_with(expected) && failed.contains(why), "{failed}");
+        }
+        assert_eq!(house.call("echo", json!({ "text": "still here" })).await, "still here");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_cannot_be_read_end_the_connection_when_they_are_too_many() {
+    let mut plan = Plan::pipes("good");
+    plan.limits = Limits { junk_lines: 2, ..plan.limits };
+    let house = start(plan).await.expect("it starts");
+    let nan = || house.call("unreadable", json!({ "kind": "nan" }));
+    assert!(nan().await.contains("cannot be read") && nan().await.contains("cannot be read"));
+    let ended = nan().await;
+    assert!(ended.ends_with("it wrote more than 2 lines that are no messages"), "{ended}");
+    // It is started anew, and counted anew.
+    assert!(nan().await.contains("cannot be read"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,13 +13,13 @@ use tokio::time::Instant;
 use crate::house::{Plan, script, start};
 
 /// The misbehaving server behind a port of its own; it ends with the test.
-struct Behind {
+pub(crate) struct Behind {
     child: Child,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Behind {
-    fn port(mode: &str) -> Self {
+    pub(crate) fn port(mode: &str) -> Self {
         let mut child = Command::new("python3")
             .args([&script(), mode, "0"])
             .stdout(Stdio::piped())

@@ -32,6 +32,7 @@ def tools():
         tool("fail", "Fails."),
         tool("refuse", "Is refused."),
         tool("nonsense", "Answers with nonsense."),
+        tool("unreadable", "Answers with what cannot be read."),
         tool("ask", "Asks a person."),
         tool("withdraw", "Asks a person and takes it back."),
         tool("change", "Changes what echo says of itself."),
@@ -184,6 +185,12 @@ class Speaker:
             self.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
         elif name == "nonsense":
             self.answer(message, {"content": "what?"})
+        elif name == "unreadable":
+            deep = []
+            for _ in range(200):
+                deep = [deep]
+            kinds = {"surrogate": "\ud83d", "nan": float("nan"), "deep": deep}
+            self.text(message, "fine", structuredContent={"value": kinds[given["kind"]]})
         elif name == "ask":
             schema = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
             asked = {"message": "How old?" + " Really?" * given.get("times", 0), "requestedSchema": schema}

@@ -33,7 +33,7 @@ use pi_extproto::{
     host::HostError,
 };
 
-use super::throttle::Throttle;
+use super::{salvage, throttle::Throttle};
 use crate::mcp::{entry::HttpRoute, limits::Limits, link::LinkFault};
 
 const SESSION: &str = "Mcp-Session-Id";
@@ -57,6 +57,8 @@ pub(super) enum NoAnswer {
     Host(HostError),
     #[error("the answer has more than {0} bytes")]
     TooLarge(usize),
+    #[error("its answer cannot be read: {0}")]
+    Unreadable(serde_json::Error),
     #[error("the server answered with status {status}: {body}")]
     Status { status: u16, body: String },
 }
@@ -151,12 +153,20 @@ impl Errand {
         let state = (SseStream::from_bytes_stream(pieces.boxed()).boxed(), Throttle::new(self.rate));
         let events = stream::unfold(state, |(mut events, mut throttle)| async move {
             throttle.wait().await;
-            let event = events.next().await?;
+            let event = events.next().await?.map(readable);
             throttle.count();
             Some((event, (events, throttle)))
         });
         events.boxed()
     }
+}
+
+/// An event with an answer that cannot be read says so in its place: the SDK would leave it out, and whoever asked would wait.
+fn readable(event: Sse) -> Sse {
+    let Some(written) = &event.data else { return event };
+    let Err(fault) = serde_json::from_str::<ServerJsonRpcMessage>(written) else { return event };
+    let answer = salvage::answer(written.as_bytes(), &fault).and_then(|answer| serde_json::to_string(&answer).ok());
+    Sse { data: answer.or(event.data), ..event }
 }
 
 fn headers(
@@ -231,6 +241,12 @@ impl StreamableHttpClient for Errand {
         match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
             Ok(answer) if kind.starts_with(JSON) => Ok(StreamableHttpPostResponse::Json(answer, session)),
             _ if (200..300).contains(&head.status) && !expects_answer => Ok(StreamableHttpPostResponse::Accepted),
+            Err(fault) if (200..300).contains(&head.status) && kind.starts_with(JSON) => {
+                match salvage::answer(&body, &fault) {
+                    Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
+                    None => Err(Fault::Client(NoAnswer::Unreadable(fault))),
+                }
+            }
             _ => {
                 let body = String::from_utf8_lossy(&body).chars().take(200).collect();
                 Err(Fault::Client(NoAnswer::Status { status: head.status, body }))

@@ -25,7 +25,7 @@ use pi_extproto::{
     host::{ErrorCode, HostError},
 };
 
-use super::throttle::Throttle;
+use super::{salvage, throttle::Throttle};
 use crate::mcp::{entry::ProcessRoute, limits::Limits, link::LinkFault};
 
 /// Lines of its error stream that are remembered for whoever asks why it failed.
@@ -248,22 +248,22 @@ impl Transport<RoleClient> for Pipe {
                 }
             }
             self.throttle.count();
-            let read = serde_json::from_slice(&self.buffer);
-            let is_blank = self.buffer.trim_ascii().is_empty();
-            let shown = read.is_err().then(|| String::from_utf8_lossy(&self.buffer).trim().chars().take(200).collect());
-            self.buffer.clear();
-            match (read, shown) {
-                (Ok(message), _) => return Some(message),
-                (Err(_), _) if is_blank => {}
-                (Err(_), shown) => {
-                    self.junk += 1;
-                    let shown: String = shown.unwrap_or_default();
-                    self.pen.output("stdout", &format!("no message: {shown}"), &Occasion::Background);
-                    if self.junk > self.limits.junk_lines {
-                        let lines = self.limits.junk_lines;
-                        return self.give_up(format!("it wrote more than {lines} lines that are no messages"));
-                    }
-                }
+            let line = std::mem::take(&mut self.buffer);
+            let fault = match serde_json::from_slice(&line) {
+                Ok(message) => return Some(message),
+                Err(_) if line.trim_ascii().is_empty() => continue,
+                Err(fault) => fault,
+            };
+            self.junk += 1;
+            let shown: String = String::from_utf8_lossy(&line).trim().chars().take(200).collect();
+            self.pen.output("stdout", &format!("no message: {shown}"), &Occasion::Background);
+            if self.junk > self.limits.junk_lines {
+                let lines = self.limits.junk_lines;
+                return self.give_up(format!("it wrote more than {lines} lines that are no messages"));
+            }
+            // Whoever waits for it is told at once.
+            if let Some(answer) = salvage::answer(&line, &fault) {
+                return Some(answer);
             }
         }
     }
