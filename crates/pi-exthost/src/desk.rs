@@ -9,6 +9,7 @@ mod figures;
 mod held;
 mod load;
 mod output;
+mod picture;
 mod record;
 mod tracing;
 

@@ -15,6 +15,7 @@ mod guest;
 mod keeper;
 mod limits;
 mod link;
+mod media;
 mod naming;
 pub mod pins;
 pub mod places;

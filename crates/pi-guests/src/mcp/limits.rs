@@ -29,6 +29,8 @@ pub struct Limits {
     pub tool_bytes: usize,
     /// Of the text of one answer that the model is shown, and of its structured form that is kept beside.
     pub answer_bytes: usize,
+    /// Images of one answer that are looked at; models are shown those that are good.
+    pub images: usize,
     /// Attempts to connect again after a loss, in a row.
     pub attempts: u32,
     /// Before the first of them; each next wait is twice as long.
@@ -52,6 +54,7 @@ impl Default for Limits {
             items: 256,
             tool_bytes: 64 << 10,
             answer_bytes: 64 << 10,
+            images: 16,
             attempts: 5,
             pause: Duration::from_secs(1),
             longest_pause: Duration::from_secs(30),

@@ -80,6 +80,45 @@ async fn answers_that_cannot_be_read_end_the_connection_when_they_are_too_many()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn images_are_those_that_a_model_can_be_shown() {
+    const DOT: &str =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let mut plan = Plan::pipes("good");
+    plan.limits = Limits { images: 6, ..plan.limits };
+    let house = start(plan).await.expect("it starts");
+    let image = |data: &str, kind: &str| json!({ "data": data, "mimeType": kind });
+    let images = [
+        image(DOT, "image/png"),
+        image(DOT, "image/jpeg; q=1"),
+        image("no base64!", "image/png"),
+        image(DOT, "image/svg+xml"),
+        image("aGVsbG8=", "image/png"),
+        image(&DOT[..60], "image/png"),
+        image(DOT, "image/png"),
+        json!({}),
+    ];
+    let blob = json!({ "type": "resource", "resource": { "uri": "x:y", "blob": DOT, "mimeType": "image/png" } });
+    let sound = json!({ "type": "audio", "data": "%", "mimeType": "audio/wav" });
+    let shown = house.call("pictures", json!({ "images": images, "more": [blob, sound] })).await;
+    let parts: Vec<&str> = shown.split('|').collect();
+    let png = format!(r#"{{"type":"image","data":"{}"#, &DOT[..60 - r#"{"type":"image","data":""#.len()]);
+    let expected = [
+        png.as_str(),
+        png.as_str(),
+        "[image left out: its data is not base64]",
+        r#"[image left out: models take no images of the type "image/svg+xml"]"#,
+        "[image left out: it is called image/png, and its bytes are no image]",
+        "[image left out: it is broken: ",
+        "[audio of the type audio/wav, which is not shown]",
+        "[3 more images are left out: 6 of one answer are looked at]",
+    ];
+    assert_eq!(parts.len(), expected.len(), "{parts:#?}");
+    for (part, expected) in parts.iter().zip(expected) {
+        assert!(part.starts_with(expected), "{part} is not {expected}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn call_that_hangs_ends_in_its_time_and_the_server_goes_on() {
     let mut plan = Plan::pipes("good");
     plan.entry["timeout"] = json!(300);

@@ -33,6 +33,7 @@ def tools():
         tool("refuse", "Is refused."),
         tool("nonsense", "Answers with nonsense."),
         tool("unreadable", "Answers with what cannot be read."),
+        tool("pictures", "Answers with images."),
         tool("ask", "Asks a person."),
         tool("withdraw", "Asks a person and takes it back."),
         tool("change", "Changes what echo says of itself."),
@@ -128,7 +129,7 @@ class Speaker:
         changing = {"listChanged": True}
         capabilities = {"tools": changing, "prompts": changing, "resources": changing, "logging": {}}
         info = {"name": "hostile", "version": "1.2.3"}
-        version = message["params"]["protocolVersion"]
+        version = "1999-01-01" if MODE == "ancient" else message["params"]["protocolVersion"]
         self.answer(message, {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info})
         if MODE == "flood":
             threading.Thread(target=self.flood, daemon=True).start()
@@ -191,6 +192,9 @@ class Speaker:
                 deep = [deep]
             kinds = {"surrogate": "\ud83d", "nan": float("nan"), "deep": deep}
             self.text(message, "fine", structuredContent={"value": kinds[given["kind"]]})
+        elif name == "pictures":
+            blocks = [{"type": "image", **image} for image in given["images"]]
+            self.answer(message, {"content": blocks + given.get("more", [])})
         elif name == "ask":
             schema = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
             asked = {"message": "How old?" + " Really?" * given.get("times", 0), "requestedSchema": schema}

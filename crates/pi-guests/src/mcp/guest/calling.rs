@@ -26,6 +26,7 @@ use pi_transcript::Block;
 use super::{McpGuest, survey};
 use crate::mcp::{
     link::{Link, LinkFault, Progress, Request},
+    media,
     reading::{self, Faults, PromptFace},
 };
 
@@ -118,7 +119,9 @@ impl McpGuest {
                 reading::answer(&result, limits)
             }
         };
-        read.map_err(|fault| self.failed(&fault))
+        let HostToolOutput { mut output, is_error } = read.map_err(|fault| self.failed(&fault))?;
+        output.content = media::admit(output.content, &shared.desk, limits).await;
+        Ok(HostToolOutput { output, is_error })
     }
 
     async fn list(&self, link: &Arc<dyn Link>) -> Result<HostToolOutput, LinkFault> {
