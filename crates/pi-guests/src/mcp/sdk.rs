@@ -104,6 +104,10 @@ where
     let running = serve_client_with_ct(ear, transport, stop.clone()).await.map_err(|error| not_begun(&error))?;
     let peer = running.peer().clone();
     let about = about(&peer);
+    if !ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == about.protocol) {
+        stop.cancel();
+        return Err(strange_version(&about.protocol));
+    }
     let (end, ended) = watch::channel(None);
     // Ends with the connection.
     tokio::spawn(async move {
@@ -116,6 +120,12 @@ where
         end.send_replace(Some(reason));
     });
     Ok(Begun { about, peer, listeners, stop, ended })
+}
+
+fn strange_version(version: &str) -> LinkFault {
+    let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
+    let message = format!("it speaks version {version:?} of the protocol; pi speaks {known}");
+    LinkFault::Unreachable { message, is_permanent: true }
 }
 
 fn about(peer: &Peer<RoleClient>) -> About {

@@ -35,6 +35,11 @@ async fn server_that_does_not_begin_says_why() {
     assert_eq!(refused("endless-junk").await, junk);
     let line = "the connection to the server was lost: it sent a message of more than 1048576 bytes";
     assert_eq!(refused("endless-line").await, line);
+    let ancient = refused("ancient").await;
+    assert!(
+        ancient.starts_with(r#"it speaks version "1999-01-01" of the protocol; pi speaks 2024-11-05, "#),
+        "{ancient}"
+    );
     let nonsense = refused("nonsense").await;
     assert!(nonsense.starts_with("the server answered nonsense"), "{nonsense}");
     let missing = start(Plan::entry(json!({ "command": "no-such-program" }))).await.err().expect("there is none");
