@@ -38,6 +38,9 @@ struct Scenario {
     /// What is in the project before.
     #[serde(default)]
     files: BTreeMap<String, Content>,
+    /// Whether the project has `server.py`, which speaks the Model Context Protocol.
+    #[serde(default)]
+    greeter: bool,
     /// What is in the agent directory before.
     #[serde(default)]
     agent: BTreeMap<String, String>,
@@ -329,6 +332,9 @@ impl Stage {
         let stage = Stage { disk: None, room, seen: 0 };
         for (name, content) in &scenario.files {
             write(&stage.project().join(name), content.text().as_bytes());
+        }
+        if scenario.greeter {
+            write(&stage.project().join("server.py"), pi_testkit::GREETER.as_bytes());
         }
         for (name, content) in &scenario.binary {
             use base64::Engine as _;

@@ -4,21 +4,6 @@ use serde_json::Value;
 
 use crate::world::{self, World};
 
-const SERVER: &str = r#"
-import json, sys
-for line in sys.stdin:
-    message = json.loads(line)
-    method, result = message.get("method"), {}
-    if method == "initialize":
-        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}},
-                  "serverInfo": {"name": "greeter", "version": "1.0"}}
-    elif method == "tools/list":
-        about = open("about.txt").read()
-        result = {"tools": [{"name": "greet", "description": about, "inputSchema": {"type": "object"}}]}
-    if "id" in message:
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
-"#;
-
 /// Runs `pi mcp` with an agent directory of its own, whose place is shown as `AGENT`.
 fn run(world: &World, arguments: &str) -> String {
     let agent = world.path().join("agent");
@@ -34,7 +19,7 @@ fn object(world: &World, arguments: &str) -> Value {
 
 #[test]
 fn server_is_added_tried_held_back_and_removed() {
-    let world = World::new().with("server.py", SERVER).with("about.txt", "Says hello.");
+    let world = World::new().with("server.py", pi_testkit::GREETER).with("about.txt", "Says hello.");
     let added = run(&world, "mcp add --env TOKEN=${TOKEN:-none} hi python3 server.py");
     assert!(added.starts_with("added: hi to AGENT/mcp.json\n") && added.ends_with("--- exit 0"), "{added}");
     let listed = object(&world, "mcp list --json");
@@ -43,7 +28,7 @@ fn server_is_added_tried_held_back_and_removed() {
 
     let tried = object(&world, "mcp test --json");
     assert_eq!((&tried["state"], &tried["server"]), (&"ready".into(), &"greeter 1.0".into()), "{tried}");
-    assert_eq!(tried["tools"][0]["name"], "mcp__hi__greet");
+    assert_eq!(tried["tools"][0]["name"], "mcp__hi__hello");
     let tokens = tried["tokens"].as_u64().expect("a number");
     assert!((10..60).contains(&tokens), "{tried}");
     let shown = run(&world, "mcp test hi");
@@ -67,7 +52,7 @@ fn server_is_added_tried_held_back_and_removed() {
     );
     assert_eq!(server["capabilities"], serde_json::json!(["exec", "tool"]));
     assert_eq!(server["version"], "1.0", "as it said when it was last seen");
-    assert!(server["error"].as_str().is_some_and(|error| error.starts_with("greet changed")), "{server}");
+    assert!(server["error"].as_str().is_some_and(|error| error.starts_with("hello changed")), "{server}");
     assert!(run(&world, "mcp test --accept").ends_with("--- exit 0"));
     assert!(run(&world, "mcp test").ends_with("--- exit 0"));
 

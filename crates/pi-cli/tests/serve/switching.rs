@@ -25,22 +25,6 @@ fn porter(word: &str) -> String {
     )
 }
 
-const SERVER: &str = r#"
-import json, sys
-for line in sys.stdin:
-    message = json.loads(line)
-    method, result = message.get("method"), {}
-    if method == "initialize":
-        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}},
-                  "serverInfo": {"name": "greeter", "version": "1"}}
-    elif method == "tools/list":
-        result = {"tools": [{"name": "hello", "description": "Says hello", "inputSchema": {"type": "object"}}]}
-    elif method == "tools/call":
-        result = {"content": [{"type": "text", "text": "Hello from the server"}]}
-    if "id" in message:
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
-"#;
-
 /// A server whose sessions have a script and an MCP server.
 fn serving(script: Script) -> Serving {
     Serving::prepared(script, &[], furnish)
@@ -48,7 +32,7 @@ fn serving(script: Script) -> Serving {
 
 fn furnish(room: &Room) {
     write(&room.at("agent/extensions/porter.ts"), porter("first").as_bytes());
-    write(&room.project().join("server.py"), SERVER.as_bytes());
+    write(&room.project().join("server.py"), pi_testkit::GREETER.as_bytes());
     let servers = json!({ "mcpServers": { "hi": { "command": "python3", "args": ["server.py"] } } });
     write(&room.at("agent/mcp.json"), servers.to_string().as_bytes());
 }
