@@ -491,7 +491,7 @@ impl Stage {
     }
 
     fn command(&self, step: &Step) -> Command {
-        const ERRANDS: [&str; 3] = ["context", "export", "sessions"];
+        const ERRANDS: [&str; 4] = ["context", "export", "ext", "sessions"];
         let is_errand = step.arguments.first().is_some_and(|word| ERRANDS.contains(&word.as_str()));
         let mut command = if is_errand { self.room.bare_pi() } else { self.room.pi() };
         let names_model = step.arguments.iter().any(|word| word == "--model" || word == "-c" || word == "--session");

@@ -85,6 +85,8 @@ pub struct ExtensionStatistics {
     pub errors: u64,
     pub duration_ms: u64,
     pub methods: BTreeMap<String, u64>,
+    /// How long its calls took, by method.
+    pub durations_ms: BTreeMap<String, u64>,
     pub tool_calls: u64,
     pub events: u64,
     pub notes: u64,
@@ -172,7 +174,10 @@ pub fn statistics(reading: &Reading) -> Statistics {
             }
             LogEvent::HostCallEnd => {
                 own.unfinished = own.unfinished.saturating_sub(1);
-                own.duration_ms += member("duration_ms").and_then(Value::as_u64).unwrap_or_default();
+                let took = member("duration_ms").and_then(Value::as_u64).unwrap_or_default();
+                let method = member("method").and_then(Value::as_str).unwrap_or("?");
+                own.duration_ms += took;
+                *own.durations_ms.entry(method.to_owned()).or_default() += took;
                 let code = member("error").and_then(|error| error.get("code")).and_then(Value::as_str);
                 match code {
                     None => {}

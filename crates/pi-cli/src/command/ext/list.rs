@@ -213,7 +213,7 @@ fn server_row(server: &Server, pins: Option<&Pins>, off: &Off, past: &Past) -> L
         false => State::NotStarted { changed },
     };
     Listed {
-        past: past.of(&id),
+        past: past.of_server(&id),
         id,
         tier: Tier::Mcp,
         version,
@@ -243,6 +243,11 @@ impl Past {
                 all.errors += own.errors;
                 all.duration_ms += own.duration_ms;
                 all.slow += own.slow;
+                let add = |to: &mut BTreeMap<String, u64>, own: BTreeMap<String, u64>| {
+                    own.into_iter().for_each(|(method, count)| *to.entry(method).or_default() += count);
+                };
+                add(&mut all.methods, own.methods);
+                add(&mut all.durations_ms, own.durations_ms);
             }
         }
         past
@@ -250,6 +255,14 @@ impl Past {
 
     fn of(&self, id: &str) -> ExtensionStatistics {
         self.extensions.get(id).cloned().unwrap_or_default()
+    }
+
+    /// Of a server: how often it was asked for something. That its process was started, or requests sent to it, is how that
+    /// is done.
+    fn of_server(&self, id: &str) -> ExtensionStatistics {
+        let own = self.of(id);
+        let asked = |by_method: &BTreeMap<String, u64>| by_method.get("mcp").copied().unwrap_or_default();
+        ExtensionStatistics { calls: asked(&own.methods), duration_ms: asked(&own.durations_ms), ..own }
     }
 }
 
