@@ -125,6 +125,14 @@ impl ApartProcess {
         self.child.wait().await
     }
 
+    /// The same for one that is to leave nothing behind: whatever it started is killed when it has ended by itself. Elsewhere
+    /// than on Linux and Windows nobody can tell what that is.
+    pub async fn wait_for_all(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait().await?;
+        self.child.sweep().await;
+        Ok(status)
+    }
+
     /// Kills the process with everything that it started.
     pub async fn kill(&mut self) {
         self.child.kill().await;

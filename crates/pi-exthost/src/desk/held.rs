@@ -88,9 +88,9 @@ impl Desk {
 }
 
 impl Held {
-    /// Waits until it has ended by itself. Nothing is lost if it is dropped.
+    /// Waits until it has ended by itself, and kills what it left behind. Nothing is lost if it is dropped.
     pub async fn ended(&mut self) -> io::Result<ExitStatus> {
-        let status = self.process.wait().await?;
+        let status = self.process.wait_for_all().await?;
         self.close(Exit { code: status.code(), killed: false });
         Ok(status)
     }

@@ -151,6 +151,37 @@ fn told(house: &House) -> String {
     house.diary.lock().expect("no panic").told.join("\n")
 }
 
+/// Whether a process runs. One that is dead and not waited for does not.
+#[cfg(target_os = "linux")]
+fn runs(process: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with(['Z', 'X']))
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn server_that_ends_by_itself_leaves_nothing_behind() {
+    for is_told_to_go in [true, false] {
+        let house = start(Plan::pipes("good")).await.expect("it starts");
+        let file = house.folder.join("left");
+        assert_eq!(house.call("leave", json!({ "file": file })).await, "left");
+        house.until("it is there", |_| file.exists()).await;
+        let left = std::fs::read_to_string(&file).expect("a number");
+        assert!(runs(&left), "{left}");
+        match is_told_to_go {
+            true => drop(house.close().await),
+            false => assert!(house.call("crash", json!({})).await.contains("ended with code 7")),
+        }
+        // It is killed by now; a machine with much to do may take a moment until it is gone.
+        let gone = async {
+            while runs(&left) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), gone).await.expect("nothing is left");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn giant_message_ends_the_connection_and_long_text_is_cut() {
     let house = start(Plan::pipes("good")).await.expect("it starts");

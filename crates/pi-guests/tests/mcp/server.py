@@ -34,6 +34,7 @@ def tools():
         tool("nonsense", "Answers with nonsense."),
         tool("unreadable", "Answers with what cannot be read."),
         tool("pictures", "Answers with images."),
+        tool("leave", "Leaves a process behind."),
         tool("ask", "Asks a person."),
         tool("withdraw", "Asks a person and takes it back."),
         tool("change", "Changes what echo says of itself."),
@@ -46,6 +47,21 @@ def tools():
     if MODE == "countless-lies":
         listed += [{"name": "bad%d" % number, "inputSchema": "no"} for number in range(5000)]
     return listed
+
+
+def leave(file):
+    """Starts a process that has another parent, another group and another session, and none of our streams."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            null = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(null, stream)
+            with open(file + ".new", "w") as written:
+                written.write(str(os.getpid()))
+            os.rename(file + ".new", file)
+            time.sleep(600)
+        os._exit(0)
 
 
 class Speaker:
@@ -195,8 +211,12 @@ class Speaker:
         elif name == "pictures":
             blocks = [{"type": "image", **image} for image in given["images"]]
             self.answer(message, {"content": blocks + given.get("more", [])})
+        elif name == "leave":
+            leave(given["file"])
+            self.text(message, "left")
         elif name == "ask":
-            schema = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+            age = {"type": "integer", "minimum": 0, "maximum": given.get("most", 200)}
+            schema = {"type": "object", "properties": {"age": age}, "required": ["age"]}
             asked = {"message": "How old?" + " Really?" * given.get("times", 0), "requestedSchema": schema}
             self.ask("elicitation/create", asked, lambda said: self.text(message, json.dumps(said)))
         elif name == "withdraw":

@@ -20,16 +20,15 @@ const KERNEL: i32 = 2;
 
 /// Kills all members, until a look around finds none.
 pub(super) fn kill(group: Pid, mark: &str) {
-    kill_all(Some(group), mark);
+    kill_all(Some(group), mark, began(group).unwrap_or_default());
 }
 
-/// Kills a tree of which only the mark is known.
-pub(super) fn kill_marked(mark: &str) {
-    kill_all(None, mark);
+/// Kills a tree of which only the mark is known, and that it began no earlier than this.
+pub(super) fn kill_marked(mark: &str, began: u64) {
+    kill_all(None, mark, began);
 }
 
-fn kill_all(group: Option<Pid>, mark: &str) {
-    let began = group.and_then(began).unwrap_or_default();
+fn kill_all(group: Option<Pid>, mark: &str, began: u64) {
     for round in 1..=ROUNDS {
         // Before the group dies: afterwards its children are somebody else's.
         let look = Look::around(group, mark, began);
@@ -104,8 +103,9 @@ fn stat(id: i32) -> Option<String> {
     std::fs::read_to_string(path(id, "stat")).ok()
 }
 
-/// The first of a group has its number, and keeps it until it is waited for.
-fn began(group: Pid) -> Option<u64> {
+/// When the first of a group was started, in ticks since the system was. It has the number of the group, and keeps it until
+/// it is waited for.
+pub(super) fn began(group: Pid) -> Option<u64> {
     Fields::read(&stat(group.as_raw_nonzero().get())?).map(|fields| fields.known.began)
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Child {
     child: tokio::process::Child,
     group: Option<Pid>,
     mark: String,
+    /// When it was started; nothing where nobody can tell.
+    began: Option<u64>,
     has_ended: bool,
     /// Dropped after everything is killed or has ended.
     watched: Option<Watched>,
@@ -54,7 +56,7 @@ impl Child {
             Err(error) => {
                 // The system may have started it, and the runtime that would watch over it be gone already.
                 #[cfg(target_os = "linux")]
-                super::tree::kill_marked(&mark);
+                super::tree::kill_marked(&mark, 0);
                 return Err(error);
             }
         };
@@ -62,7 +64,11 @@ impl Child {
         if let Some(group) = group {
             watched.is_group(group);
         }
-        Ok(Self { child, group, mark, has_ended: false, watched: Some(watched) })
+        #[cfg(target_os = "linux")]
+        let began = group.and_then(super::tree::began);
+        #[cfg(not(target_os = "linux"))]
+        let began = None;
+        Ok(Self { child, group, mark, began, has_ended: false, watched: Some(watched) })
     }
 
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
@@ -73,8 +79,23 @@ impl Child {
         Ok(status)
     }
 
+    /// Kills what a process that has ended left behind, wherever it went: all that bear its mark. Its group is not touched,
+    /// whose number may be somebody else's.
+    pub(super) async fn sweep(&mut self) {
+        let (Some(began), mark) = (self.began, self.mark.clone()) else { return };
+        #[cfg(target_os = "linux")]
+        if let Err(broken) = tokio::task::spawn_blocking(move || super::tree::kill_marked(&mark, began)).await {
+            tracing::warn!(%broken, "what a process left behind was not killed");
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (began, mark);
+    }
+
     /// Kills the tree, off the threads that wait: it takes a look at every process of the machine.
     pub(super) async fn kill(&mut self) {
+        if self.has_ended {
+            return self.sweep().await;
+        }
         let (group, mark) = (self.group, self.mark.clone());
         if let Err(broken) = tokio::task::spawn_blocking(move || kill_tree(group, &mark)).await {
             tracing::warn!(%broken, "process group was not killed");

@@ -45,6 +45,10 @@ impl Child {
         Ok(status)
     }
 
+    pub(super) async fn sweep(&mut self) {
+        self.kill_job();
+    }
+
     pub(super) async fn kill(&mut self) {
         self.kill_job();
     }
