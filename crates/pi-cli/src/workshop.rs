@@ -4,6 +4,7 @@
 //! is odd about them, and asks nobody. Which conversation it is for is decided in [`seat`], who answers in [`model`].
 
 pub(crate) mod company;
+pub(crate) mod cost;
 pub(crate) mod extensions;
 pub(crate) mod model;
 pub(crate) mod seat;

@@ -26,7 +26,7 @@ mod sdk;
 pub use self::{
     entry::{Origin, Route, Server},
     expansion::ExpansionFault,
-    guest::{McpGuest, Program, Standing},
+    guest::{McpGuest, Program, Standing, Weight},
     limits::Limits,
     link::{About, LinkFault},
     pins::{Changed, PinFault, Pins, Record},

@@ -27,13 +27,11 @@ use pi_exthost::{
 };
 use pi_extproto::connector::tool::ToolDefinition;
 use pi_guests::mcp::{self, Record, Server};
-use pi_provider::tokens;
 use pi_session::{
     Post, Switch,
     extensions::{Extension, Phase, Steward, SwitchError},
 };
 use pi_transcript::question::{Announcement, NotifyType};
-use serde_json::json;
 use tokio::{
     sync::{self, OnceCell, oneshot},
     time::{Instant, timeout},
@@ -46,7 +44,10 @@ use self::{
     member::{Candidate, Member, Origin, called_too, free_name, not_loaded},
     watch::Refreshed,
 };
-use super::extensions::{Bench, Extensions, Found};
+use super::{
+    cost::cost,
+    extensions::{Bench, Extensions, Found},
+};
 use crate::{asking::milliseconds, failure::SessionFailure};
 
 /// How long an extension may take to load, waiting included.
@@ -624,7 +625,8 @@ impl Steward for Company {
                 one.problem = one.problem.or(held_back);
                 one.version = one.version.or_else(|| record.and_then(|record| record.version));
                 let own = offered.iter().filter(|tool| tool.guest.as_str() == one.id);
-                one.tokens = (!one.tools.is_empty()).then(|| own.map(|tool| cost(&tool.offer.definition)).sum());
+                let own: Vec<ToolDefinition> = own.map(|tool| tool.offer.definition.clone()).collect();
+                one.tokens = (!one.tools.is_empty()).then(|| cost(&own));
                 one
             });
             listed.collect()
@@ -688,13 +690,6 @@ fn renewed(member: &Member, known_problem: Option<&str>) -> Option<Announcement>
         Some(problem) => (format!("{id} does not run: {}", problem.trim_end()), NotifyType::Error),
     };
     Some(Announcement::Notify { message, notify_type: Some(notify_type) })
-}
-
-/// The tokens of a tool in every request, by the table that most models come near to; each has its own.
-pub(crate) fn cost(tool: &ToolDefinition) -> u64 {
-    let ToolDefinition { name, description, parameters, .. } = tool;
-    let shown = json!({ "name": name, "description": description, "parameters": parameters });
-    tokens::counter("gpt-4o")(&shown.to_string()).count
 }
 
 /// Does a change in a task of its own, and waits for it. Dropping the future only ends the waiting: a change that is cut off

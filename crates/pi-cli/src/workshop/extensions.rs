@@ -41,7 +41,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::{Ground, now};
+use super::{Ground, cost::cost, now};
 use crate::{
     arguments::talk::ExtensionArguments,
     env::{self, Environment},
@@ -412,6 +412,7 @@ pub(crate) fn server_base(directory: &Path, environment: &Environment, limits: m
         agent: agent.unwrap_or_else(|| temporary.clone()),
         temporary,
         limits,
+        weight: cost,
     }
 }
 

@@ -37,11 +37,15 @@ fn server_is_added_tried_held_back_and_removed() {
         "{shown}"
     );
 
-    assert!(object(&world, "mcp list --json")["aboutTokens"].as_u64() > Some(10));
+    assert_eq!(object(&world, "mcp list --json")["aboutTokens"], tokens, "one counter for all");
     let world = world.with("about.txt", "Says hello, and sends me your keys.");
     let shown = run(&world, "mcp test");
     assert!(shown.contains("before: Says hello.\n") && shown.contains("sends me your keys"), "{shown}");
     assert!(shown.contains("pi mcp test hi --accept") && shown.ends_with("--- exit 1"), "{shown}");
+    // Whoever touches the entry does not make another server of it.
+    assert!(run(&world, "mcp add --force --env TOKEN=other hi python3 server.py").ends_with("--- exit 0"));
+    let touched = object(&world, "mcp test --json");
+    assert_eq!((&touched["changed"][0]["before"], &touched["tools"]), (&"Says hello.".into(), &serde_json::json!([])));
     let listed = run(&world, "mcp list");
     assert!(listed.contains("1 changed") && listed.contains("not offered until you agree"), "{listed}");
     let extensions = object(&world, "ext list --json");

@@ -56,6 +56,7 @@ async fn ours(stage: &Stage) -> Guests {
         temporary: folder.join("tmp"),
         limits,
         pins: None,
+        weight: |_| 0,
     };
     let (server, _) = read.unwrap();
     let desk = dispatcher.desk(prepare(&server, &base).identity).unwrap();

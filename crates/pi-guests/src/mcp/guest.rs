@@ -28,7 +28,7 @@ use pi_extproto::{
     connector::{
         Call,
         session::SessionCall,
-        tool::HostToolOutput,
+        tool::{HostToolOutput, ToolDefinition},
         ui::{NoticeLevel, UiCall},
     },
     hook::{Outcome, event::Event},
@@ -64,7 +64,11 @@ pub struct Program {
     pub pins: Option<Pins>,
     /// Folders that the server is told of, as URIs.
     pub roots: Vec<String>,
+    pub weight: Weight,
 }
+
+/// What tools cost in every request, in tokens.
+pub type Weight = fn(&[ToolDefinition]) -> u64;
 
 /// A connected server.
 pub struct McpGuest {
@@ -89,6 +93,7 @@ struct Shared {
     limits: Limits,
     pins: Option<Pins>,
     roots: Arc<[String]>,
+    weight: Weight,
     desk: Desk,
     /// Locks and no task, all of them: each is held for a look-up.
     registration: Mutex<Arc<Registration>>,
@@ -115,7 +120,7 @@ impl McpGuest {
             let (route, desk, limits) = (route.clone(), at.clone(), limits.clone());
             async move { sdk::connect(&route, &desk, &limits, counter).await }.boxed()
         });
-        let Program { server, limits, pins, roots } = program;
+        let Program { server, limits, pins, roots, weight } = program;
         let mut registration = Registration::new(desk.guest().clone(), server.file.display().to_string());
         registration.name.clone_from(&server.name);
         let shared = Arc::new(Shared {
@@ -123,6 +128,7 @@ impl McpGuest {
             limits: limits.clone(),
             pins,
             roots: roots.into(),
+            weight,
             desk: desk.clone(),
             registration: Mutex::new(Arc::new(registration)),
             offers: Mutex::default(),

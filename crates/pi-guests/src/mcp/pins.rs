@@ -1,7 +1,8 @@
 //! What the tools of servers looked like when somebody first saw them.
 //!
 //! A server can describe its tools anew at any time, and what it writes is read by the model. So the first description is
-//! recorded, and a tool that is described otherwise later is not offered until a person has looked at it.
+//! recorded, and a tool that is described otherwise later is not offered until a person has looked at it. A server is known
+//! by its name and its place; one whose entry was changed is still the same, and what is new about it is asked about.
 
 use std::{
     collections::BTreeMap,
@@ -14,10 +15,13 @@ use serde_json::json;
 
 use pi_exthost::private::PrivateFile;
 use pi_extproto::Object;
+use pi_transcript::json::Digest;
 
 use super::{difference, entry::Server, reading::ToolFace};
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
+/// Records of this version know a server by the digest of its entry, and are taken over where the entry is the same.
+const BY_ENTRY: u64 = 1;
 /// Tools that are recorded of one server. None is forgotten for another: who could crowd a tool out of the record could
 /// describe it anew.
 pub(super) const MOST: usize = 1024;
@@ -46,8 +50,8 @@ pub struct Judged {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
     pub tool: ToolFace,
-    /// What was said of it before.
-    pub before: String,
+    /// What was said of it before; nothing of one that was not there before the entry of its server was changed.
+    pub before: Option<String>,
     /// What changed in its arguments, in lines; empty where nothing did.
     pub arguments: Vec<String>,
 }
@@ -59,8 +63,8 @@ pub struct Record {
     pub version: Option<String>,
     /// Tools that were seen.
     pub tools: usize,
-    /// How long their definitions are together, as a model is shown them.
-    pub bytes: u64,
+    /// What those that were offered then cost in every request.
+    pub tokens: Option<u64>,
     /// Tools that were described otherwise when they were last seen.
     pub changed: Vec<String>,
 }
@@ -79,13 +83,21 @@ pub enum PinFault {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Book {
     version: u64,
-    /// By the digest of the entry: another command is another server.
+    /// By name and place.
     servers: BTreeMap<String, Page>,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Page {
     name: String,
+    /// The digest of the entry with which its tools were seen, or agreed to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    entry: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    /// The digest of that which costs so much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    weighed: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     version: Option<String>,
     tools: BTreeMap<String, Pin>,
@@ -98,7 +110,7 @@ struct Page {
 struct Pin {
     digest: String,
     description: String,
-    /// Of the whole definition. It says what a tool costs, and nothing about whether it is the same.
+    /// Of the whole definition. It says how much room a tool takes, and nothing about whether it is the same.
     #[serde(default)]
     bytes: u64,
     /// Of what kind its arguments were, to show what changed in them; nothing where there is too much of it.
@@ -112,30 +124,51 @@ impl Pins {
         Self { file: PrivateFile::new(agent.join("mcp-pins.json")) }
     }
 
-    /// Compares tools with what was seen of them before, and records those that nobody has seen yet.
+    /// Compares tools with what was seen of them before, and records those that nobody has seen yet. Where the entry of the
+    /// server was changed since, those are not recorded but held back: another program may be behind the name.
     pub fn judge(&self, server: &Server, version: &str, tools: Vec<ToolFace>) -> Result<Judged, PinFault> {
         self.change(server, |page| {
             let mut judged = Judged::default();
             page.version = Some(version.to_owned()).filter(|version| !version.is_empty());
             page.changed.clear();
+            let is_same_entry = page.tools.is_empty() || page.entry.as_ref() == Some(&server.digest);
             for tool in tools {
                 let mut pin = Pin::of(&tool);
-                match page.tools.get(&tool.name) {
+                let (before, arguments) = match page.tools.get(&tool.name) {
                     Some(known) if known.digest != pin.digest => {
-                        let (before, arguments) = (known.description.clone(), known.arguments_changed(&tool));
-                        // It is recorded when somebody agrees to it.
-                        pin.schema = None;
-                        page.changed.insert(tool.name.clone(), pin);
-                        judged.changed.push(Changed { tool, before, arguments });
+                        (Some(known.description.clone()), known.arguments_changed(&tool))
                     }
-                    None if page.tools.len() >= MOST => judged.unrecorded += 1,
+                    None if page.tools.len() >= MOST => {
+                        judged.unrecorded += 1;
+                        continue;
+                    }
+                    None if !is_same_entry => (None, Vec::new()),
                     Some(_) | None => {
                         page.record(&tool.name, pin);
                         judged.known.push(tool);
+                        continue;
                     }
-                }
+                };
+                // It is recorded when somebody agrees to it.
+                pin.schema = None;
+                page.changed.insert(tool.name.clone(), pin);
+                judged.changed.push(Changed { tool, before, arguments });
+            }
+            if is_same_entry || page.changed.is_empty() {
+                page.entry = Some(server.digest.clone());
             }
             judged
+        })
+    }
+
+    /// Records what all that a server offers costs in every request. It is counted anew when it is not the same any more.
+    pub fn weigh(&self, server: &Server, offered: &Digest, count: impl FnOnce() -> u64) -> Result<(), PinFault> {
+        self.change(server, |page| {
+            let offered = offered.to_string();
+            if page.weighed.as_ref() != Some(&offered) {
+                page.tokens = Some(count());
+                page.weighed = Some(offered);
+            }
         })
     }
 
@@ -145,6 +178,11 @@ impl Pins {
             for tool in tools {
                 page.changed.remove(&tool.name);
                 page.record(&tool.name, Pin::of(tool));
+                // More is offered from now on, and it is weighed when it is.
+                (page.tokens, page.weighed) = (None, None);
+            }
+            if page.changed.is_empty() {
+                page.entry = Some(server.digest.clone());
             }
         })
     }
@@ -155,20 +193,28 @@ impl Pins {
         let record = |page: &Page| Record {
             version: page.version.clone(),
             tools: page.tools.len(),
-            bytes: page.tools.values().map(|pin| pin.bytes).sum(),
+            tokens: page.tokens,
             changed: page.changed.keys().cloned().collect(),
         };
-        Ok(book.servers.get(&server.digest).map(record).unwrap_or_default())
+        let page = book.servers.get(&key(server)).or_else(|| book.servers.get(&server.digest));
+        Ok(page.map(record).unwrap_or_default())
     }
 
     /// Forgets a server.
     pub fn forget(&self, server: &Server) -> Result<(), PinFault> {
-        self.change_book(|book| drop(book.servers.remove(&server.digest)))
+        self.change_book(|book| {
+            book.servers.remove(&key(server));
+            book.servers.remove(&server.digest);
+        })
     }
 
     fn change<T>(&self, server: &Server, work: impl FnOnce(&mut Page) -> T) -> Result<T, PinFault> {
         self.change_book(|book| {
-            let page = book.servers.entry(server.digest.clone()).or_default();
+            let older = book.servers.get(&server.digest).cloned();
+            let page = book.servers.entry(key(server)).or_insert_with(|| {
+                let entry = older.is_some().then(|| server.digest.clone());
+                Page { entry, ..older.unwrap_or_default() }
+            });
             page.name.clone_from(&server.name);
             work(page)
         })
@@ -195,7 +241,7 @@ impl Pins {
         let book: Book = serde_json::from_str(&text)
             .map_err(|error| PinFault::Malformed { path: self.path(), message: error.to_string() })?;
         match book.version {
-            VERSION => Ok(book),
+            VERSION | BY_ENTRY => Ok(book),
             _ => Err(PinFault::Newer { path: self.path() }),
         }
     }
@@ -203,6 +249,12 @@ impl Pins {
     fn path(&self) -> PathBuf {
         self.file.path().to_owned()
     }
+}
+
+/// By what a server is known again, whatever is changed in its entry. No digest looks like it.
+fn key(server: &Server) -> String {
+    let place = server.file.canonicalize().unwrap_or_else(|_| server.file.clone());
+    format!("{} in {}", server.name, place.display())
 }
 
 impl Pin {
@@ -273,19 +325,65 @@ mod tests {
         let tools = vec![tool("a", "2"), tool("b", "1"), tool("c", "1")];
         let second = pins.judge(&server, "1.2", tools.clone()).expect("a judgement");
         assert_eq!(names(&second), (vec!["b", "c"], vec!["a"]));
-        assert_eq!(second.changed[0].before, "1");
+        assert_eq!(second.changed[0].before.as_deref(), Some("1"));
         assert!(second.changed[0].arguments.is_empty());
         let record = pins.recorded(&server).expect("a record");
         assert_eq!((record.tools, record.changed), (3, vec!["a".to_owned()]));
         assert_eq!(record.version.as_deref(), Some("1.2"));
-        assert_eq!(record.bytes, 3 * r#"{"name":"a","description":"1","parameters":{}}"#.len() as u64);
+        for (offered, count) in [("x", 7), ("x", 8), ("y", 9)] {
+            pins.weigh(&server, &Digest::of(offered.as_bytes()), || count).expect("a record");
+            let expected = if offered == "x" { 7 } else { 9 };
+            assert_eq!(pins.recorded(&server).expect("a record").tokens, Some(expected));
+        }
         pins.accept(&server, &[tool("a", "2")]).expect("a record");
         let third = pins.judge(&server, "1.2", tools).expect("a judgement");
         assert_eq!(names(&third), (vec!["a", "b", "c"], vec![]));
-        // Another command is another server.
-        let entry = json!({ "command": "y" });
-        let (other, _) = Server::read("s", &entry, (Origin::Person, "f".into()), &|_| None).expect("an entry");
+        // A server of that name that is written elsewhere is another.
+        let (other, _) = Server::read("s", &entry, (Origin::Person, "g".into()), &|_| None).expect("an entry");
         assert_eq!(pins.recorded(&other).expect("a record"), Record::default());
+    }
+
+    #[test]
+    fn changed_entry_does_not_begin_anew() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pins = Pins::in_folder(folder.path());
+        let entry = |command: &str| {
+            let entry = json!({ "command": "x", "env": { "TOUCHED": command } });
+            Server::read("s", &entry, (Origin::Person, "f".into()), &|_| None).expect("an entry").0
+        };
+        let judge = |command: &str, tools: &[ToolFace]| {
+            let judged = pins.judge(&entry(command), "", tools.to_vec()).expect("a judgement");
+            let (known, changed) = names(&judged);
+            format!("{} | {}", known.join(" "), changed.join(" "))
+        };
+        let (a, b, c) = (tool("a", "1"), tool("b", "1"), tool("c", "1"));
+        assert_eq!(judge("1", std::slice::from_ref(&a)), "a | ");
+        // What is as it was is offered, and what is not is asked about, also what is new.
+        assert_eq!(judge("2", &[a.clone(), b.clone()]), "a | b");
+        assert_eq!(judge("2", &[tool("a", "2"), b.clone()]), " | a b");
+        assert_eq!(judge("2", &[a.clone(), b.clone()]), "a | b", "once more, and still");
+        pins.accept(&entry("2"), std::slice::from_ref(&b)).expect("a record");
+        // From here on it is the entry that is known.
+        assert_eq!(judge("2", &[a.clone(), b.clone(), c.clone()]), "a b c | ");
+        assert_eq!(judge("3", &[a, b, c]), "a b c | ");
+        assert_eq!(judge("3", &[tool("d", "1")]), "d | ");
+    }
+
+    #[test]
+    fn older_record_is_taken_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pins = Pins::in_folder(folder.path());
+        let (server, _) =
+            Server::read("s", &json!({ "command": "x" }), (Origin::Person, "f".into()), &|_| None).expect("an entry");
+        let pin = Pin::of(&tool("a", "1"));
+        let page = json!({ "name": "s", "tools": { "a": pin } });
+        let mut book = json!({ "version": 1, "servers": {} });
+        book["servers"][&server.digest] = page;
+        std::fs::write(pins.path(), book.to_string()).expect("a file");
+        assert_eq!(pins.recorded(&server).expect("a record").tools, 1);
+        let judged = pins.judge(&server, "", vec![tool("a", "2")]).expect("a judgement");
+        assert_eq!(names(&judged), (vec![], vec!["a"]));
+        assert_eq!(pins.recorded(&server).expect("a record").changed, ["a"]);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use pi_policy::{
 
 use super::{
     entry::{Route, Server},
-    guest::{McpGuest, Program},
+    guest::{McpGuest, Program, Weight},
     limits::Limits,
     pins::Pins,
 };
@@ -43,6 +43,7 @@ pub struct Base {
     pub limits: Limits,
     /// Where its tools are compared with what they were; without it nothing is.
     pub pins: Option<Pins>,
+    pub weight: Weight,
 }
 
 /// The name of a server among extensions. No extension of another tier has such a name, so none gets its grants.
@@ -53,7 +54,7 @@ pub fn guest_id(server: &str) -> GuestId {
 /// What a guest is made of.
 pub fn program(server: Server, base: &Base) -> Program {
     let roots = vec![file_uri(&base.project.to_string_lossy())];
-    Program { server, limits: base.limits.clone(), pins: base.pins.clone(), roots }
+    Program { server, limits: base.limits.clone(), pins: base.pins.clone(), roots, weight: base.weight }
 }
 
 /// Says who a server is, and how it is started. Nothing of it has run.

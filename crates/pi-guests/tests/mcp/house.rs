@@ -138,7 +138,8 @@ pub(crate) async fn start(plan: Plan) -> Result<House, String> {
     }
     let options = Options { secrets: vec!["sesame".into()], evidence: Evidence::Shapes, personal: Personal::Keep };
     let redactor = Arc::new(Redactor::new(options));
-    let file = folder.join("agent").join("mcp.json");
+    let agent = plan.agent.unwrap_or_else(|| folder.join("agent"));
+    let file = agent.join("mcp.json");
     let read =
         Server::read("srv", &plan.entry, (Origin::Person, file), &|_| None).map_err(|fault| fault.to_string())?;
     let (server, _) = read;
@@ -174,13 +175,13 @@ pub(crate) async fn start(plan: Plan) -> Result<House, String> {
         limits: pi_exthost::Limits::default(),
         now,
     };
-    let agent = plan.agent.unwrap_or_else(|| folder.join("agent"));
     let base = Base {
         project: folder.join("project"),
         pins: Some(Pins::in_folder(&agent)),
         agent,
         temporary: folder.join("tmp"),
         limits: plan.limits,
+        weight: |_| 1,
     };
     let dispatcher = Dispatcher::new(fittings);
     let identity = prepare(&server, &base).identity;

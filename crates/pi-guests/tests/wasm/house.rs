@@ -271,6 +271,7 @@ pub(crate) async fn start_server(house: &House, call_time: u32) -> Arc<McpGuest>
         temporary: house.folder.join("tmp"),
         limits,
         pins: None,
+        weight: |_| 0,
     };
     let desk = house.dispatcher.desk(prepare(&server, &base).identity).expect("a desk");
     McpGuest::start(mcp::program(server, &base), desk).await.expect("it starts")

@@ -101,9 +101,9 @@ impl Known<'_> {
         ]
     }
 
-    /// About what its tools cost in every request: four bytes are a token, more or less.
+    /// About what its tools cost in every request, as `pi mcp test` and sessions count it.
     fn tokens(&self) -> Option<u64> {
-        Some(self.record.bytes / 4).filter(|tokens| *tokens > 0)
+        self.record.tokens.filter(|tokens| *tokens > 0)
     }
 
     fn object(&self) -> String {

@@ -28,7 +28,7 @@ use crate::{
     table::{self, Align, Cell, Column, Room},
     workshop::{
         self, Ground,
-        company::cost,
+        cost::cost,
         extensions::{Bench, Extensions},
         now,
     },
@@ -64,6 +64,8 @@ struct Offered {
     about: String,
     protocol: String,
     took: Duration,
+    /// What all of its tools cost, sent together.
+    tokens: u64,
     tools: Vec<Tool>,
     commands: Vec<String>,
     changed: Vec<Changed>,
@@ -197,18 +199,20 @@ async fn one(server: &Server, base: &Base, dispatcher: &Dispatcher) -> Result<Of
         Standing::Closed => return Err("it was closed".to_owned()),
     };
     let registration = guest.registration();
+    let definitions: Vec<_> = registration.tools.iter().map(|offer| offer.definition.clone()).collect();
     let tool = |offer: &pi_exthost::guest::ToolOffer| {
         let definition = &offer.definition;
         Tool {
             name: definition.name.clone(),
             description: definition.description.lines().next().unwrap_or_default().to_owned(),
-            tokens: cost(definition),
+            tokens: cost(std::slice::from_ref(definition)),
         }
     };
     let offered = Offered {
         about: format!("{} {}", about.name, about.version),
         protocol: about.protocol,
         took,
+        tokens: cost(&definitions),
         tools: registration.tools.iter().map(tool).collect(),
         commands: registration.commands.iter().map(|offer| offer.definition.name.clone()).collect(),
         changed: guest.changed(),
@@ -229,15 +233,9 @@ fn object(server: &Server, outcome: &Result<Offered, String>, accepted: bool) ->
         .iter()
         .map(|changed| json!({ "name": changed.tool.name, "before": changed.before, "now": changed.tool.description, "arguments": changed.arguments }));
     json!({ "name": server.name, "state": "ready", "server": offered.about, "protocol": offered.protocol,
-        "latencyMs": u64::try_from(offered.took.as_millis()).unwrap_or(u64::MAX), "tokens": offered.tokens(),
+        "latencyMs": u64::try_from(offered.took.as_millis()).unwrap_or(u64::MAX), "tokens": offered.tokens,
         "tools": tools.collect::<Vec<_>>(), "commands": offered.commands,
         "changed": changed.collect::<Vec<_>>(), "accepted": accepted, "faults": offered.faults })
-}
-
-impl Offered {
-    fn tokens(&self) -> u64 {
-        self.tools.iter().map(|tool| tool.tokens).sum()
-    }
 }
 
 fn show(server: &Server, outcome: &Result<Offered, String>, accepted: bool, console: &mut Console) {
@@ -251,7 +249,7 @@ fn show(server: &Server, outcome: &Result<Offered, String>, accepted: bool, cons
         }
     };
     let ready = console.paint(Tone::Good, &format!("ready in {} ms", offered.took.as_millis()));
-    let (tools, tokens) = (counted(offered.tools.len(), "tool"), grouped(offered.tokens()));
+    let (tools, tokens) = (counted(offered.tools.len(), "tool"), grouped(offered.tokens));
     let about = console.paint(Tone::Quiet, &format!("{}, protocol {}", printable(&offered.about), offered.protocol));
     console.line(&format!("{name}  {ready}, {tools}, about {tokens} tokens in every request  {about}"));
     let row = |tool: &Tool| {
@@ -272,9 +270,16 @@ fn show(server: &Server, outcome: &Result<Offered, String>, accepted: bool, cons
     for Changed { tool, before, arguments } in &offered.changed {
         let changed = console.paint(Tone::Warning, "changed");
         console.line(&format!("{changed}: {}", printable(&tool.name)));
-        if *before != tool.description {
-            console.line(&format!("  before: {}", printable(before.trim())));
-            console.line(&format!("  now:    {}", printable(tool.description.trim())));
+        match before {
+            Some(before) if *before == tool.description => {}
+            Some(before) => {
+                console.line(&format!("  before: {}", printable(before.trim())));
+                console.line(&format!("  now:    {}", printable(tool.description.trim())));
+            }
+            None => {
+                console.line("  new, since the entry of the server was changed");
+                console.line(&format!("  now:    {}", printable(tool.description.trim())));
+            }
         }
         if !arguments.is_empty() {
             console.line("  its arguments:");

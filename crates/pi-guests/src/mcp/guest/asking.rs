@@ -171,9 +171,16 @@ impl Shared {
 fn difference(changed: &Changed) -> String {
     let Changed { tool, before, arguments } = changed;
     let mut lines = vec![tool.name.clone()];
-    if *before != tool.description {
-        lines.push(format!("  before: {}", before.trim()));
-        lines.push(format!("  now: {}", tool.description.trim()));
+    match before {
+        Some(before) if *before == tool.description => {}
+        Some(before) => {
+            lines.push(format!("  before: {}", before.trim()));
+            lines.push(format!("  now: {}", tool.description.trim()));
+        }
+        None => {
+            lines.push("  new, since the entry of the server was changed".to_owned());
+            lines.push(format!("  now: {}", tool.description.trim()));
+        }
     }
     if !arguments.is_empty() {
         lines.push("  its arguments:".to_owned());

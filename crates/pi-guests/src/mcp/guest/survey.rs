@@ -16,6 +16,7 @@ use pi_extproto::{
     },
     log::{Level, LogEvent, LogNote},
 };
+use pi_transcript::json::Digest;
 
 use super::Shared;
 use crate::mcp::{
@@ -74,8 +75,11 @@ impl Shared {
         let mut faults = faults.into_told();
         let Judged { known, changed, unrecorded: _ } = self.judge(&link.about().version, tools, &mut faults).await;
         self.note(&faults);
-        self.publish(Offers { tools: known, prompts, has_resources, changed, faults });
+        let offers = Offers { tools: known, prompts, has_resources, changed, faults };
+        let tools = offers.tool_offers(&self.server.name);
+        self.publish(offers);
         self.has_changed.notify_one();
+        self.weigh(tools).await;
         Ok(())
     }
 
@@ -88,6 +92,21 @@ impl Shared {
         let message = format!("not all that it lists can be used: {}", faults.join("; "));
         let note = LogNote { level: Level::Warn, event: LogEvent::CompatWarning, message, data: None };
         self.desk.events().note(note, &Occasion::Loading);
+    }
+
+    /// Records what all of it costs, for whoever lists servers without asking them.
+    async fn weigh(&self, tools: Vec<ToolOffer>) {
+        let Some(pins) = self.pins.clone() else { return };
+        let (server, weight) = (self.server.clone(), self.weight);
+        let tools: Vec<ToolDefinition> = tools.into_iter().map(|tool| tool.definition).collect();
+        let work = move || {
+            let offered = Digest::of(json!([env!("CARGO_PKG_VERSION"), tools]).to_string().as_bytes());
+            pins.weigh(&server, &offered, || weight(&tools))
+        };
+        // A record that cannot be used was told when its tools were compared with it.
+        if let Ok(Err(fault)) = tokio::task::spawn_blocking(work).await {
+            tracing::debug!(guest = %self.desk.guest(), %fault, "what its tools cost is not recorded");
+        }
     }
 
     /// Which tools are as they were. A record that cannot be read holds all of them back, and one that is full those that are
