@@ -111,7 +111,7 @@ pub(crate) struct Bench {
 }
 
 impl Off {
-    fn of(settings: &Settings) -> Self {
+    pub(crate) fn of(settings: &Settings) -> Self {
         let mut off = Self::default();
         for name in &settings.disabled_extensions {
             let by = if name.origin == Origin::Project { &mut off.by_project } else { &mut off.by_person };

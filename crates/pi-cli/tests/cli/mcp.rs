@@ -60,6 +60,12 @@ fn server_is_added_tried_held_back_and_removed() {
     assert!(run(&world, "mcp test --accept").ends_with("--- exit 0"));
     assert!(run(&world, "mcp test").ends_with("--- exit 0"));
 
+    run(&world, "ext disable mcp:hi");
+    let off = run(&world, "mcp list");
+    assert!(off.lines().any(|line| line.starts_with("hi ") && line.contains(" off ")), "{off}");
+    assert!(off.contains("`pi ext enable mcp:hi` switches hi on"), "{off}");
+    assert_eq!(object(&world, "mcp list --json")["disabled"], true);
+
     assert!(run(&world, "mcp remove hi").starts_with("removed: hi from AGENT/mcp.json\n"));
     assert!(run(&world, "mcp list").contains("there are no MCP servers here"));
 }

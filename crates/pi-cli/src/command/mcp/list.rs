@@ -1,6 +1,6 @@
 //! `pi mcp list`: the servers of this folder, without connecting to them.
 
-use pi_guests::mcp::{Origin, Pins, Record, Server};
+use pi_guests::mcp::{Origin, Pins, Record, Server, guest_id};
 use serde_json::json;
 
 use super::{Unused, servers, unused_in};
@@ -12,7 +12,7 @@ use crate::{
     exit::Exit,
     failure::Failure,
     table::{self, Align, Cell, Column, Room},
-    workshop::Ground,
+    workshop::{Ground, extensions::Off},
 };
 
 const COLUMNS: [Column; 6] = [
@@ -28,6 +28,7 @@ const COLUMNS: [Column; 6] = [
 struct Known<'a> {
     server: &'a Server,
     record: Record,
+    is_off: bool,
 }
 
 pub(crate) fn run(
@@ -39,6 +40,7 @@ pub(crate) fn run(
     let found = servers(&ground, environment);
     found.notices.iter().for_each(|notice| console.note(&notice.to_string()));
     let pins = environment.agent_directory.as_deref().map(Pins::in_folder);
+    let off = Off::of(&ground.settings);
     let mut known = Vec::new();
     for server in &found.servers {
         let recorded = pins.as_ref().map(|pins| pins.recorded(server)).unwrap_or(Ok(Default::default()));
@@ -46,7 +48,8 @@ pub(crate) fn run(
             console.note(&format!("{fault}; {}", fault.hint()));
             Default::default()
         });
-        known.push(Known { server, record });
+        let is_off = server.is_disabled || off.holds(guest_id(&server.name).as_str());
+        known.push(Known { server, record, is_off });
     }
     debug_assert_eq!(arguments.json, console.reader() == Reader::Machine);
     match console.reader() {
@@ -71,7 +74,10 @@ fn show(known: &[Known<'_>], unused: &[Unused], console: &mut Console) {
     };
     let rows: Vec<Vec<Cell>> = known.iter().map(Known::row).chain(unused.iter().map(row)).collect();
     table::show(&COLUMNS, &rows, console);
-    for known in known.iter().filter(|known| !known.record.changed.is_empty()) {
+    for Known { server, .. } in known.iter().filter(|known| known.is_off && !known.server.is_disabled) {
+        console.hint(&format!("`pi ext enable {}` switches {} on", guest_id(&server.name), server.name));
+    }
+    for known in known.iter().filter(|known| !known.is_off && !known.record.changed.is_empty()) {
         let (name, changed) = (&known.server.name, known.record.changed.join(", "));
         console.note(&format!("{name} describes {changed} otherwise than before; not offered until you agree"));
         console.hint(&format!("`pi mcp test {name}` shows what changed, with --accept it agrees"));
@@ -80,7 +86,7 @@ fn show(known: &[Known<'_>], unused: &[Unused], console: &mut Console) {
 
 impl Known<'_> {
     fn state(&self) -> (Tone, String) {
-        match (self.server.is_disabled, self.record.changed.len(), self.record.tools) {
+        match (self.is_off, self.record.changed.len(), self.record.tools) {
             (true, _, _) => (Tone::Quiet, "off".to_owned()),
             (false, 0, 0) => (Tone::Quiet, "not seen yet".to_owned()),
             (false, 0, 1) => (Tone::Good, "1 tool known".to_owned()),
@@ -107,9 +113,9 @@ impl Known<'_> {
     }
 
     fn object(&self) -> String {
-        let Server { name, route, file, is_disabled, shown, .. } = self.server;
+        let Server { name, route, file, shown, .. } = self.server;
         let object = json!({ "name": name, "type": route.kind(), "from": from(self.server), "what": shown,
-            "file": file.display().to_string(), "disabled": is_disabled, "toolsKnown": self.record.tools,
+            "file": file.display().to_string(), "disabled": self.is_off, "toolsKnown": self.record.tools,
             "aboutTokens": self.tokens(), "toolsChanged": self.record.changed });
         object.to_string()
     }

@@ -8,7 +8,7 @@ use futures_util::{
 };
 use pi_exthost::{Dispatcher, Guest as _, GuestFault, GuestId, SessionPort, port::Request};
 use pi_guests::mcp::{
-    Base, Changed, Limits, McpGuest, Pins, Server, Standing, grants, places::Found, prepare, program,
+    Base, Changed, Limits, McpGuest, Pins, Server, Standing, grants, guest_id, places::Found, prepare, program,
 };
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_tools::{Registry, files::FileQueue};
@@ -29,7 +29,7 @@ use crate::{
     workshop::{
         self, Ground,
         cost::cost,
-        extensions::{Bench, Extensions},
+        extensions::{Bench, Extensions, Off},
         now,
     },
 };
@@ -86,7 +86,7 @@ pub(crate) fn run(
     let ground = Ground::survey(environment)?;
     let found = servers(&ground, environment);
     found.notices.iter().for_each(|notice| console.note(&notice.to_string()));
-    let wanted = wanted(&arguments.names, &found)?;
+    let wanted = wanted(&arguments.names, &found, &Off::of(&ground.settings))?;
     if wanted.is_empty() {
         console.remark("there are no MCP servers to connect to; `pi mcp add NAME COMMAND` adds one");
         return Ok(Exit::Success);
@@ -128,10 +128,12 @@ pub(crate) fn run(
     Ok(if is_fine { Exit::Success } else { Exit::No })
 }
 
-fn wanted<'a>(names: &[String], found: &'a Found) -> Result<Vec<&'a Server>, Failure> {
+/// Those that are named, or all that are on.
+fn wanted<'a>(names: &[String], found: &'a Found, off: &Off) -> Result<Vec<&'a Server>, Failure> {
     let servers = &found.servers;
     if names.is_empty() {
-        return Ok(servers.iter().filter(|server| !server.is_disabled).collect());
+        let is_on = |server: &&Server| !server.is_disabled && !off.holds(guest_id(&server.name).as_str());
+        return Ok(servers.iter().filter(is_on).collect());
     }
     let found = |name: &String| {
         let server = servers.iter().find(|server| server.name == *name);
