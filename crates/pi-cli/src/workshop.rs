@@ -222,6 +222,10 @@ impl Workshop {
         let (extensions, left_out) = Extensions::find(kit.extensions, ground, &policy, environment)?;
         left_out.iter().for_each(|notice| console.note(notice));
         let active_tools = active_tools(kit, &settings, &tools, &extensions, console)?;
+        let extensions = match active_tools {
+            ActiveTools::Asked(_) => extensions.needing_servers(),
+            ActiveTools::Usual(_) => extensions,
+        };
         let system = system(kit.told, &resources, &tools, active_tools.names(), &directory, console)?.into();
         let (folders, tooling) = tooling(&directory, &settings, environment, credentials, Arc::clone(&redactor));
         let queue = Arc::new(FileQueue::default());
@@ -297,6 +301,11 @@ impl Workshop {
         blueprint.guests = guests;
         let session = pi_session::start_at(post.attended(company), blueprint);
         Started { session, notes, unmet }
+    }
+
+    /// The servers that a session starts, by name.
+    pub(crate) fn servers(&self) -> Vec<String> {
+        self.extensions.servers()
     }
 
     /// That somebody asked for a tool which neither we nor an extension has.

@@ -14,7 +14,9 @@ mod trust;
 use std::{
     io::{self, IsTerminal as _},
     path::Path,
+    pin::pin,
     sync::Arc,
+    time::Duration,
 };
 
 use pi_exthost::port;
@@ -25,6 +27,8 @@ use pi_session::{
         complete::{called, nearest},
     },
 };
+
+use tokio::time::timeout;
 
 use self::{
     choice::Seated,
@@ -51,6 +55,9 @@ use crate::{
         seat::{self, Seat},
     },
 };
+
+/// How long nothing is said of what is waited for.
+const SILENCE: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(
     arguments: &TalkArguments,
@@ -232,7 +239,7 @@ async fn print(
     // Extensions and servers may take long to start, and whoever cannot wait for them leaves nothing behind.
     let mut stops = Stops::listen().map_err(Failure::NoRuntime)?;
     let started = tokio::select! {
-        started = workshop.start(seat, answering, entrance, None) => started,
+        started = patiently(workshop.start(seat, answering, entrance, None), workshop, console) => started,
         stop = stops.next() => return Err(Failure::Stopped(stop)),
     };
     let Started { session, notes, unmet } = started;
@@ -246,6 +253,19 @@ async fn print(
         Mode::Text => print::answer(Plan { session, keeping, sayings, wishes, stops }, console).await,
         Mode::Json => print::events(Plan { session, keeping, sayings, wishes, stops }, &header, console).await,
     }
+}
+
+/// Waits for a session to begin, and says what for if that takes long.
+async fn patiently(starting: impl Future<Output = Started>, workshop: &Workshop, console: &mut Console) -> Started {
+    let mut starting = pin!(starting);
+    if let Ok(started) = timeout(SILENCE, starting.as_mut()).await {
+        return started;
+    }
+    let servers = workshop.servers();
+    if !servers.is_empty() {
+        console.note(&format!("waiting for MCP servers: {}", servers.join(", ")));
+    }
+    starting.await
 }
 
 /// Who is at the other end.

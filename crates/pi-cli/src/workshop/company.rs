@@ -172,7 +172,7 @@ impl Company {
         };
         self.amend(dispatcher, &mut found, &mut notes);
         let mut lost = Lost::of(self.extensions.named());
-        let candidates = self.candidates(found, &mut lost).await;
+        let candidates = self.candidates(found, arrival, &mut lost).await;
         let seats = self.seats(&candidates, arrival);
         join_all(self.leaving(&candidates).iter().map(|id| self.guests.retire(id))).await;
         let started = join_all(candidates.into_iter().zip(seats).map(|(candidate, seat)| async move {
@@ -259,7 +259,7 @@ impl Company {
 
     /// Looks at all of them. Of those with one name the first has it; the others do not run, and are listed with a number
     /// behind it.
-    async fn candidates(&self, found: Found, lost: &mut Lost) -> Vec<Candidate> {
+    async fn candidates(&self, found: Found, arrival: Arrival, lost: &mut Lost) -> Vec<Candidate> {
         let Found { sources, servers, off, notices: _ } = found;
         let (before, read_at) = (self.members().clone(), milliseconds());
         let (mut names, mut nameless, mut candidates) = (BTreeMap::new(), Vec::new(), Vec::new());
@@ -299,8 +299,12 @@ impl Company {
                 member.id = GuestId::from(free_name(member.id.as_str(), &mut taken));
             }
         }
+        let base = match arrival {
+            Arrival::AtTheBeginning => self.extensions.first_base(self.mode),
+            Arrival::Later => self.extensions.base().clone(),
+        };
         for server in servers {
-            let prepared = mcp::prepare(&server, self.extensions.base());
+            let prepared = mcp::prepare(&server, &base);
             candidates.push(Candidate::of(prepared, Origin::Server(Box::new(server)), read_at));
         }
         for candidate in &mut candidates {

@@ -15,7 +15,7 @@ use pi_exthost::{
     guest::{Flag, FlagDefault},
     launcher::{LaunchFault, Launcher, Prepared, Source},
     ledger::{self, LedgerFault},
-    port::SessionPort,
+    port::{Mode, SessionPort},
 };
 use pi_extproto::connector::environment::Credential;
 use pi_guests::{
@@ -55,6 +55,9 @@ const MOMENT: Duration = Duration::from_millis(5);
 /// The folder of the ledgers of trials, beside those of sessions.
 pub(crate) const TRIALS: &str = "trials";
 
+/// How long a session that somebody looks at waits for its servers: those that are quick are there from its first request on.
+const AT_FIRST: Duration = Duration::from_millis(250);
+
 /// What every session of a folder needs to start its extensions.
 pub(crate) struct Extensions {
     /// Where they are looked for, each time that they are started.
@@ -69,6 +72,8 @@ pub(crate) struct Extensions {
     /// What the project takes away.
     project: Option<config::Settings>,
     base: Base,
+    /// Whether a session begins only when its servers are there: somebody named the tools that it is to have.
+    needs_servers: bool,
     environment: Environment,
     /// Where ledgers are kept; nothing where there is no place for them.
     logs: Option<PathBuf>,
@@ -177,6 +182,7 @@ impl Extensions {
             policy: policy.clone(),
             project: project_policy(&ground.directory),
             base: server_base(&ground.directory, environment, mcp::Limits::default()),
+            needs_servers: false,
             environment: environment.clone(),
             logs: logs(environment),
             traced: arguments.trace_protocol.clone(),
@@ -203,6 +209,7 @@ impl Extensions {
             policy: policy.clone(),
             project: None,
             base: server_base(Path::new("."), environment, mcp::Limits::default()),
+            needs_servers: false,
             environment: environment.clone(),
             logs: logs(environment).map(|logs| logs.join(TRIALS)),
             traced: None,
@@ -300,6 +307,28 @@ impl Extensions {
     /// Where servers run.
     pub(crate) fn base(&self) -> &Base {
         &self.base
+    }
+
+    /// The same for sessions that are to have certain tools and no others.
+    pub(super) fn needing_servers(self) -> Self {
+        Self { needs_servers: true, ..self }
+    }
+
+    /// Where servers run that are started with a session. Where somebody is there, they are started beside it; whoever
+    /// gives one answer and goes needs their tools for it.
+    pub(super) fn first_base(&self, mode: Mode) -> Base {
+        let patience = match mode {
+            Mode::Terminal | Mode::Server if !self.needs_servers => AT_FIRST,
+            Mode::Terminal | Mode::Server | Mode::Json | Mode::Print => self.base.limits.patience,
+        };
+        Base { limits: mcp::Limits { patience, ..self.base.limits.clone() }, ..self.base.clone() }
+    }
+
+    /// The servers that are started with a session, by name.
+    pub(super) fn servers(&self) -> Vec<String> {
+        let Found { servers, off, .. } = self.look();
+        let is_on = |server: &Server| !server.is_disabled && !off.holds(mcp::guest_id(&server.name).as_str());
+        servers.into_iter().filter(is_on).map(|server| server.name).collect()
     }
 
     /// Looks at sources, side by side.

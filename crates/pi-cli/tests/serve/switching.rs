@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pi_testkit::{Client, Script, model::Answer};
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     room::{Room, read, write},
@@ -63,6 +63,18 @@ async fn tools(client: &mut Client, id: &str) -> Vec<String> {
     tools.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned).collect()
 }
 
+/// The same as soon as this one is among them: servers are started beside their sessions.
+async fn tools_with(client: &mut Client, name: &str) -> Vec<String> {
+    for round in 0..600 {
+        let offered = tools(client, &format!("{name}-{round}")).await;
+        if offered.iter().any(|offered| offered == name) {
+            return offered;
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{name} does not come");
+}
+
 async fn has_command(client: &mut Client, id: &str) -> bool {
     let listed = ask(client, id, json!({"type": "get_commands", "sessionId": "s"})).await;
     listed["commands"].to_string().contains(r#""name":"porter""#)
@@ -83,6 +95,30 @@ async fn say(client: &mut Client, id: &str, message: &str) {
 }
 
 #[test]
+fn slow_server_comes_into_a_session_that_has_begun() {
+    let gate = |room: &Room| room.at("agent/gate");
+    let serving = Serving::prepared(talking(), &[], |room| {
+        write(&room.project().join("server.py"), pi_testkit::GREETER.as_bytes());
+        let server = json!({ "command": "python3", "args": ["server.py"], "env": { "GATE": gate(room) } });
+        write(&room.at("agent/mcp.json"), json!({ "mcpServers": { "hi": server } }).to_string().as_bytes());
+    });
+    serving.block_on(async {
+        let began = Instant::now();
+        let mut client = serving.with_session("").await;
+        assert!(began.elapsed() < Duration::from_secs(9), "a session waits for its servers: {:?}", began.elapsed());
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        let offered = tools(&mut client, "t1").await;
+        assert!(!offered.contains(&"mcp__hi__hello".to_owned()), "{offered:?}");
+        write(&gate(&serving.room), b"");
+        let is_ready = |frame: &Value| frame["event"].to_string().contains("MCP server hi is ready; tools: 1");
+        client.expect("that it is ready", is_ready).await;
+        tools_with(&mut client, "mcp__hi__hello").await;
+        say(&mut client, "p1", "hi").await;
+    });
+    assert!(serving.room.server.requests()[0].json().to_string().contains("mcp__hi__hello"));
+}
+
+#[test]
 fn extension_is_switched_off_in_running_sessions_and_stays_off() {
     let mut serving = serving(talking());
     serving.block_on(async {
@@ -92,11 +128,8 @@ fn extension_is_switched_off_in_running_sessions_and_stays_off() {
         let shape = json!({"extensionId": "porter", "tier": "js", "enabled": false, "state": "disabled", "tools": []});
         assert!(fits(&off["extension"], &shape), "{off}");
         news(&mut other, shape).await;
-        let offered = tools(&mut client, "t1").await;
-        assert!(
-            !offered.contains(&"greet".to_owned()) && offered.contains(&"mcp__hi__hello".to_owned()),
-            "{offered:?}"
-        );
+        let offered = tools_with(&mut client, "mcp__hi__hello").await;
+        assert!(!offered.contains(&"greet".to_owned()), "{offered:?}");
         assert!(!has_command(&mut client, "c1").await);
         say(&mut client, "p1", "hi").await;
         let servers = ask(&mut client, "off2", json!({"type": "disable_extension", "extensionId": "mcp:hi"})).await;
@@ -142,6 +175,7 @@ fn extension_that_is_at_work_is_switched_off_at_once() {
     let serving = serving(script);
     serving.block_on(async {
         let mut client = serving.with_session("").await;
+        tools_with(&mut client, "mcp__hi__hello").await;
         ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
         client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Wait"})).await;
         client

@@ -109,6 +109,8 @@ struct Shared {
     /// Whether the session knows the guest, so that it can be told of changes.
     is_launched: watch::Sender<bool>,
     has_told_loss: AtomicBool,
+    /// It was told that it is still starting, and not yet that it has.
+    is_late: AtomicBool,
 }
 
 impl McpGuest {
@@ -138,6 +140,7 @@ impl McpGuest {
             is_agreed_to: Notify::new(),
             is_launched: watch::Sender::new(false),
             has_told_loss: AtomicBool::new(false),
+            is_late: AtomicBool::new(false),
         });
         let stop = CancellationToken::new();
         let keeper = Keeper::start(connect, limits.clone(), Arc::clone(&shared), stop.clone());
@@ -149,9 +152,12 @@ impl McpGuest {
         match timeout(limits.patience, guest.keeper.settled()).await {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => return Err(GuestFault::threw(fault.to_string())),
+            // It was ready in the last moment.
+            Err(_) if matches!(guest.keeper.stage(), Stage::Ready(_)) => {}
             Err(_) => {
-                let late =
-                    format!("MCP server {} is still starting; its tools come when it is ready", shared.server.name);
+                let name = &shared.server.name;
+                shared.is_late.store(true, Ordering::Relaxed);
+                let late = format!("MCP server {name} is still starting; its tools come when it is ready");
                 shared.tell(late, NoticeLevel::Info);
             }
         }
@@ -278,8 +284,16 @@ impl Tenant for Arc<Shared> {
 
     async fn move_in(&self, link: &Arc<dyn Link>) -> Result<(), LinkFault> {
         self.survey(link).await?;
-        if self.has_told_loss.swap(false, Ordering::Relaxed) {
-            self.tell(format!("MCP server {} is connected again", self.server.name), NoticeLevel::Info);
+        let name = &self.server.name;
+        let (is_late, is_back) =
+            (self.is_late.swap(false, Ordering::Relaxed), self.has_told_loss.swap(false, Ordering::Relaxed));
+        if is_late {
+            let tools = self.registration().tools.len();
+            self.tell(format!("MCP server {name} is ready; tools: {tools}"), NoticeLevel::Info);
+        } else if is_back {
+            self.tell(format!("MCP server {name} is connected again"), NoticeLevel::Info);
+        }
+        if is_back {
             self.status(None);
         }
         Ok(())
@@ -318,7 +332,12 @@ impl Tenant for Arc<Shared> {
 
     fn lost(&self, reason: &LinkFault, tries_again: bool) {
         let name = &self.server.name;
-        let next = if tries_again { "trying again" } else { "given up until one of its tools is used" };
+        let next = match tries_again {
+            true => "trying again".to_owned(),
+            // What has no tools is used by nobody.
+            false if self.registration().tools.is_empty() => format!("given up; `pi mcp test {name}` tries it again"),
+            false => "given up until one of its tools is used".to_owned(),
+        };
         self.log(Level::Warn, format!("{reason}; {next}"));
         let is_first = !self.has_told_loss.swap(true, Ordering::Relaxed);
         // What goes wrong at the start is told by whoever starts it.
