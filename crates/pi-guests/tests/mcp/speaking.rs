@@ -95,6 +95,16 @@ async fn questions_of_a_server_go_to_a_person() {
     let asked = house.diary.lock().expect("no panic").asked.join("");
     assert!(asked.contains("MCP server srv asks: How old?"), "{asked}");
 
+    // An answer that the server does not want is not sent: the person is asked again, and told why.
+    assert!(asked.contains("age (a whole number, 0 to 200)"), "{asked}");
+    assert_eq!(house.call("ask", json!({ "most": 30 })).await, r#"{"action": "cancel"}"#);
+    {
+        let diary = house.diary.lock().expect("no panic");
+        let again = |asked: &&String| asked.contains("age: expected at most 30");
+        assert_eq!((diary.asked.len(), diary.asked.iter().filter(again).count()), (4, 2), "{:?}", diary.asked);
+        assert!(diary.told.iter().any(|told| told.contains("the answer was not sent")), "{:?}", diary.told);
+    }
+
     let nobody = start(Plan::pipes("good")).await.expect("it starts");
     assert_eq!(nobody.call("ask", json!({})).await, r#"{"action": "cancel"}"#);
 }

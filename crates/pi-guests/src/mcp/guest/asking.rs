@@ -9,7 +9,7 @@ use pi_extproto::{
     Object,
     connector::{
         Call,
-        ui::{Confirmation, FormAnswer, NoticeLevel, UiCall},
+        ui::{Confirmation, FormAnswer, FormField, NoticeLevel, UiCall},
     },
     host::ErrorCode,
 };
@@ -23,6 +23,8 @@ use crate::mcp::{
 
 /// Questions of one server that lie before a person at a time; more are declined.
 const MOST: usize = 4;
+/// How often a form is put before a person whose answers do not fit.
+const ATTEMPTS: usize = 3;
 
 /// Counts a question as long as it lies before a person.
 struct Lying(Arc<Shared>);
@@ -71,24 +73,31 @@ impl Shared {
                 if questions.is_empty() {
                     return self.confirm(title, message).await;
                 }
-                let title = Some(format!("{title}: {message}"));
-                let form = UiCall::Interview { title, questions, timeout_ms: None };
-                match self.desk.call(Call::Ui(form), Terms::background()).await {
-                    Ok(Output::Form(FormAnswer { responses: Some(answers) })) => {
-                        match elicitation::content(&schema, &answers) {
-                            Ok(content) => Elicited::Accepted(content),
-                            Err(problem) => {
-                                self.tell(format!("{problem}; the answer was not sent"), NoticeLevel::Warning);
-                                Elicited::Dismissed
-                            }
-                        }
-                    }
-                    Ok(_) => Elicited::Dismissed,
-                    Err(fault) if fault.code == ErrorCode::Timeout => Elicited::Dismissed,
-                    Err(_) => Elicited::Declined,
+                self.fill_in(&format!("{title}: {message}"), &schema, &questions).await
+            }
+        }
+    }
+
+    /// Has a form filled in, again if the answers are not what the server wants: it is sent nothing else.
+    async fn fill_in(&self, title: &str, schema: &Object, questions: &[FormField]) -> Elicited {
+        let mut shown = title.to_owned();
+        for _ in 0..ATTEMPTS {
+            let form = UiCall::Interview { title: Some(shown), questions: questions.to_vec(), timeout_ms: None };
+            let answers = match self.desk.call(Call::Ui(form), Terms::background()).await {
+                Ok(Output::Form(FormAnswer { responses: Some(answers) })) => answers,
+                Ok(_) => return Elicited::Dismissed,
+                Err(fault) if fault.code == ErrorCode::Timeout => return Elicited::Dismissed,
+                Err(_) => return Elicited::Declined,
+            };
+            match elicitation::content(schema, &answers) {
+                Ok(content) => return Elicited::Accepted(content),
+                Err(problem) => {
+                    self.tell(format!("{problem}; the answer was not sent"), NoticeLevel::Warning);
+                    shown = format!("{title}\n{problem}");
                 }
             }
         }
+        Elicited::Dismissed
     }
 
     async fn confirm(&self, title: String, message: String) -> Elicited {
