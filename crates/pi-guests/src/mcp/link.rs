@@ -115,7 +115,10 @@ pub enum LinkFault {
     #[error("{message}")]
     Unreachable { message: String, is_permanent: bool },
     /// It wants credentials that it did not get.
-    #[error("the server wants authorization: {message}")]
+    #[error(
+        "the server wants authorization ({message}); pi does not sign in for you (OAuth): get a token from it and write \
+         \"headers\": {{\"Authorization\": \"Bearer ${{YOUR_TOKEN}}\"}} into its entry"
+    )]
     Unauthorized { message: String },
     /// It refused the request, in its own words.
     #[error("{message}")]

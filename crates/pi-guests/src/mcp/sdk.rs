@@ -26,7 +26,7 @@ use rmcp::{
         ClientInitializeError, NotificationContext, Peer, PeerRequestOptions, QuitReason, RequestContext, Service,
         ServiceError, serve_client_with_ct,
     },
-    transport::Transport,
+    transport::{Transport, streamable_http_client::AuthRequiredError},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -394,7 +394,7 @@ impl Drop for Open {
 
 fn not_begun(error: &ClientInitializeError) -> LinkFault {
     if let Some(challenge) = error.auth_challenge() {
-        return LinkFault::Unauthorized { message: challenge.to_owned() };
+        return LinkFault::Unauthorized { message: shorten(challenge) };
     }
     match error {
         ClientInitializeError::JsonRpcError(error) => told(error),
@@ -412,14 +412,24 @@ fn not_begun(error: &ClientInitializeError) -> LinkFault {
 fn refused(error: &ServiceError) -> LinkFault {
     match error {
         ServiceError::McpError(error) => told(error),
-        ServiceError::TransportSend(error) => {
-            LinkFault::Unreachable { message: root_cause(error.error.as_ref()), is_permanent: false }
-        }
+        ServiceError::TransportSend(error) => match challenge(error.error.as_ref()) {
+            Some(message) => LinkFault::Unauthorized { message },
+            None => LinkFault::Unreachable { message: root_cause(error.error.as_ref()), is_permanent: false },
+        },
         ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
             LinkFault::Lost { message: "it closed".to_owned() }
         }
         other => LinkFault::Nonsense { message: shorten(&other.to_string()) },
     }
+}
+
+/// What a server wants to have before it answers, if that is why it did not.
+fn challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let causes = std::iter::successors(Some(error), |cause| cause.source());
+    let wanted = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<AuthRequiredError>().map(|wanted| shorten(&wanted.www_authenticate_header))
+    };
+    causes.filter_map(wanted).next()
 }
 
 /// An error in the place of an answer: the server's own, or ours about what it answered.

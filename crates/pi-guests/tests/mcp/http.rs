@@ -71,9 +71,15 @@ async fn servers_behind_a_socket_say_what_is_wrong() {
     let locked = Behind::port("locked");
     let plan = |headers: Value| Plan::entry(json!({ "url": locked.url, "headers": headers }));
     let refused = start(plan(json!({}))).await.err().expect("it is locked");
-    assert_eq!(refused, "the server wants authorization: Bearer realm=\"test\"");
+    let told = "the server wants authorization (Bearer realm=\"test\"); pi does not sign in for you (OAuth): \
+                get a token from it and write \"headers\": {\"Authorization\": \"Bearer ${YOUR_TOKEN}\"} into its entry";
+    assert_eq!(refused, told);
     let open = start(plan(json!({ "Authorization": "Bearer open" }))).await.expect("it opens");
     assert_eq!(open.call("echo", json!({ "text": "in" })).await, "in");
+
+    let expiring = Behind::port("expiring");
+    let house = start(Plan::entry(json!({ "url": expiring.url }))).await.expect("it opens");
+    assert_eq!(house.call("echo", json!({ "text": "in" })).await, format!("! MCP server srv: {told}"));
 
     let moved = Behind::port("moved");
     let refused = start(Plan::entry(json!({ "url": moved.url }))).await.err().expect("it moved");

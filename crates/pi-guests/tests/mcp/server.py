@@ -302,7 +302,8 @@ def speak_http(port):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             message = json.loads(body)
-            if MODE == "locked" and self.headers.get("Authorization") != "Bearer open":
+            is_late = MODE == "expiring" and message.get("method") == "tools/call"
+            if is_late or (MODE == "locked" and self.headers.get("Authorization") != "Bearer open"):
                 return self.plain(401, WWW_Authenticate='Bearer realm="test"')
             if MODE == "moved":
                 return self.plain(307, Location="http://127.0.0.1:1/elsewhere")
