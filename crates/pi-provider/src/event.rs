@@ -142,6 +142,10 @@ pub struct TokenUsage {
     pub cache_read: Option<u64>,
     pub cache_write: Option<u64>,
     pub cache_write_1h: Option<u64>,
+    /// Tokens of the prompt that are charged, where the provider charges others than it counts.
+    pub billed_prompt: Option<u64>,
+    /// The same of the answer.
+    pub billed_completion: Option<u64>,
     /// US dollars, from providers that say so.
     pub cost: Option<f64>,
 }

@@ -12,13 +12,15 @@ use crate::{event::TokenUsage, manifest::model::Pricing};
 ///
 /// Where something that was used has no price, the sum is what it costs at least, and [`Cost`] says so: reading from a
 /// cache costs something between nothing and the price of input, writing into one that price or more, and keeping it for an
-/// hour as much as that or more. Where the price depends on the hour, the sum is that of the cheapest one, and at most that
-/// of the dearest.
+/// hour as much as that or more. So it is where more than tokens is charged. Where the price depends on the hour, the sum is
+/// that of the cheapest one, and at most that of the dearest.
 pub fn usage(counted: &TokenUsage, pricing: Option<&Pricing>) -> Usage {
     let (cache_read, cache_write) = (counted.cache_read.unwrap_or(0), counted.cache_write.unwrap_or(0));
     let cached = cache_read.saturating_add(cache_write);
     let input = counted.prompt.unwrap_or(0).saturating_sub(cached);
     let output = counted.completion.unwrap_or(0);
+    let charged_input = counted.billed_prompt.map_or(input, |billed| billed.min(input));
+    let charged_output = counted.billed_completion.unwrap_or(output);
     let kept_long = counted.cache_write_1h.unwrap_or(0).min(cache_write);
 
     let prices = pricing.map(|pricing| pricing.of_prompt(counted.prompt.unwrap_or(0))).unwrap_or_default();
@@ -27,8 +29,8 @@ pub fn usage(counted: &TokenUsage, pricing: Option<&Pricing>) -> Usage {
     let price = |tokens: u64, per_million: f64| tokens as f64 * per_million;
     let written = cache_write - kept_long;
     let costs = [
-        price(input, base),
-        price(output, prices.output.unwrap_or(0.0)),
+        price(charged_input, base),
+        price(charged_output, prices.output.unwrap_or(0.0)),
         price(cache_read, prices.cache_read.unwrap_or(0.0)),
         price(written, write) + price(kept_long, prices.cache_write_1h.unwrap_or(write)),
     ];
@@ -42,8 +44,10 @@ pub fn usage(counted: &TokenUsage, pricing: Option<&Pricing>) -> Usage {
     // Whoever asks nothing for input asks nothing for what it keeps of it.
     let is_open_cache = |tokens: u64, price: Option<f64>| is_open(tokens, price) && prices.input != Some(0.0);
     let reads = is_open_cache(cache_read, prices.cache_read);
-    let is_endless = is_open(input, prices.input)
-        || is_open(output, prices.output)
+    let has_fees = counted.cost.is_none() && pricing.is_some_and(|pricing| pricing.extra_fees);
+    let is_endless = has_fees
+        || is_open(charged_input, prices.input)
+        || is_open(charged_output, prices.output)
         || is_open_cache(written, prices.cache_write)
         || is_open_cache(kept_long, prices.cache_write_1h)
         || (reads && prices.input.is_none());
@@ -99,6 +103,7 @@ mod tests {
             cache_write: Some(300_000),
             cache_write_1h: Some(100_000),
             cost: Some(9.5),
+            ..TokenUsage::default()
         };
         let pricing = Pricing {
             input_per_1m: Some(2.0),
@@ -201,6 +206,24 @@ mod tests {
         assert_eq!(spent(&kept, &known), Spent::Exact(1.0 + 1.0 + 3.0));
         let unknown = Pricing { cache_write_1h_per_1m: None, ..known };
         assert_eq!(spent(&kept, &unknown), Spent::AtLeast(1.0 + 1.0 + 1.25));
+    }
+
+    #[test]
+    fn what_is_charged_is_priced_and_what_is_counted_is_kept() {
+        let pricing = Pricing { input_per_1m: Some(2.0), output_per_1m: Some(10.0), ..Pricing::default() };
+        let billed =
+            TokenUsage { billed_prompt: Some(500_000), billed_completion: Some(50_000), ..counted(1_000_000, 0, 0) };
+        assert_eq!(spent(&billed, &pricing), Spent::Exact(1.5));
+        assert_eq!(usage(&billed, Some(&pricing)).input, 1_000_000);
+    }
+
+    #[test]
+    fn fees_beside_tokens_make_the_sum_the_least() {
+        let pricing =
+            Pricing { input_per_1m: Some(2.0), output_per_1m: Some(10.0), extra_fees: true, ..Pricing::default() };
+        assert_eq!(spent(&counted(1_000_000, 0, 0), &pricing), Spent::AtLeast(3.0));
+        let told = TokenUsage { cost: Some(3.25), ..counted(1_000_000, 0, 0) };
+        assert_eq!(spent(&told, &pricing), Spent::Exact(3.25));
     }
 
     #[test]

@@ -98,6 +98,9 @@ pub struct Pricing {
     /// Ours: which part of these prices, which are those of the peak, is asked for when few ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_peak_factor: Option<f64>,
+    /// Ours: something beside tokens is charged too, such as a search, so that these prices are the least that is asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub extra_fees: bool,
     /// Prices in another currency than US dollars are left out when a file is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,

@@ -46,6 +46,8 @@ struct Places<P> {
     cache_write_within: Vec<P>,
     cache_write_beside: Vec<P>,
     cache_write_1h: Vec<P>,
+    billed_prompt: Vec<P>,
+    billed_completion: Vec<P>,
     cost: Vec<P>,
 }
 
@@ -63,6 +65,8 @@ pub(super) enum Count {
     CacheWriteWithin,
     CacheWriteBeside,
     CacheWrite1h,
+    BilledPrompt,
+    BilledCompletion,
     Cost,
 }
 
@@ -81,6 +85,8 @@ pub struct Counts {
     cache_write_within: Option<u64>,
     cache_write_beside: Option<u64>,
     cache_write_1h: Option<u64>,
+    billed_prompt: Option<u64>,
+    billed_completion: Option<u64>,
     cost: Option<f64>,
 }
 
@@ -170,7 +176,9 @@ impl Count {
             | Self::CacheReadBeside
             | Self::CacheWriteWithin
             | Self::CacheWriteBeside
-            | Self::CacheWrite1h => whole(place).is_some(),
+            | Self::CacheWrite1h
+            | Self::BilledPrompt
+            | Self::BilledCompletion => whole(place).is_some(),
         }
     }
 }
@@ -194,6 +202,8 @@ impl Counts {
             Count::CacheWriteWithin => &mut self.cache_write_within,
             Count::CacheWriteBeside => &mut self.cache_write_beside,
             Count::CacheWrite1h => &mut self.cache_write_1h,
+            Count::BilledPrompt => &mut self.billed_prompt,
+            Count::BilledCompletion => &mut self.billed_completion,
         };
         raise(known, whole(place));
     }
@@ -229,6 +239,8 @@ impl Counts {
             cache_read: self.cache_read_beside.or(self.cache_read_within),
             cache_write: self.cache_write_beside.or(self.cache_write_within),
             cache_write_1h: self.cache_write_1h,
+            billed_prompt: self.billed_prompt,
+            billed_completion: self.billed_completion,
             cost: self.cost,
         }
     }
@@ -236,7 +248,7 @@ impl Counts {
 
 impl<P> Places<P> {
     /// All of them, each with what it counts.
-    fn all(&self) -> [(Count, &[P]); 12] {
+    fn all(&self) -> [(Count, &[P]); 14] {
         [
             (Count::Prompt, &self.prompt),
             (Count::PromptBeside, &self.prompt_beside),
@@ -249,6 +261,8 @@ impl<P> Places<P> {
             (Count::CacheWriteWithin, &self.cache_write_within),
             (Count::CacheWriteBeside, &self.cache_write_beside),
             (Count::CacheWrite1h, &self.cache_write_1h),
+            (Count::BilledPrompt, &self.billed_prompt),
+            (Count::BilledCompletion, &self.billed_completion),
             (Count::Cost, &self.cost),
         ]
     }
@@ -267,6 +281,8 @@ impl<P> Places<P> {
             cache_write_within: all(self.cache_write_within),
             cache_write_beside: all(self.cache_write_beside),
             cache_write_1h: all(self.cache_write_1h),
+            billed_prompt: all(self.billed_prompt),
+            billed_completion: all(self.billed_completion),
             cost: all(self.cost),
         }
     }

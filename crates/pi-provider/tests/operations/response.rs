@@ -61,7 +61,7 @@ fn shown(events: &[StreamEvent], body: &str) -> Vec<String> {
 }
 
 fn numbers(usage: &TokenUsage) -> String {
-    let TokenUsage { prompt, completion, total, reasoning, cache_read, cache_write, cache_write_1h, cost } = usage;
+    let TokenUsage { prompt, completion, total, reasoning, cache_read, cache_write, cache_write_1h, cost, .. } = usage;
     let counts = [
         ("prompt", prompt),
         ("completion", completion),

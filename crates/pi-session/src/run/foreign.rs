@@ -288,7 +288,7 @@ fn counted(usage: &Usage) -> TokenUsage {
         cache_read: Some(usage.cache_read),
         cache_write: Some(usage.cache_write),
         cache_write_1h: usage.cache_write_1h,
-        cost: None,
+        ..TokenUsage::default()
     }
 }
 
