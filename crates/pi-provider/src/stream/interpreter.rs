@@ -51,6 +51,21 @@ struct Candidate {
     /// What it says is why it says nothing else.
     refused: bool,
     finish: Option<Finish>,
+    text: Told,
+    calls: Told,
+}
+
+/// How something has been said so far. Some servers say everything twice, in pieces and then as a whole, and some only as a
+/// whole: what repeats counts where nothing else was said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Told {
+    #[default]
+    Nothing,
+    Pieces,
+    /// One whole item after the other.
+    Items,
+    /// All of them at once, at the end.
+    Answer,
 }
 
 /// What does not change during a stream.
@@ -78,11 +93,7 @@ impl Interpreter {
 
     pub(super) fn apply(&mut self, event: Match<'_, '_>, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
         match event.kind() {
-            Kind::Content => {
-                if content(event, out) {
-                    self.refuse(event);
-                }
-            }
+            Kind::Content => self.content(event, out),
             Kind::Thinking => thinking(event, out),
             Kind::CallStarted | Kind::CallPiece => self.call(event, out),
             Kind::CallEnded => {
@@ -154,8 +165,28 @@ impl Interpreter {
         }
     }
 
+    /// Hands on a piece of text, or the whole of it where no piece came.
+    fn content(&mut self, event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
+        let content = event.field(Role::Content).and_then(|found| text(found, "")).unwrap_or_default();
+        let says = !content.is_empty();
+        if says && !self.candidate(candidate(event)).text.admits(Told::by(event)) {
+            return;
+        }
+        let signature = event.field(Role::Signature).map(Found::to_text);
+        if says || signature.is_some() {
+            let (candidate, block) = (candidate(event), event.number(Role::Index));
+            out.push(StreamEvent::PartialContentDelta { candidate, block, content, signature });
+        }
+        if says {
+            self.refuse(event);
+        }
+    }
+
     fn call(&mut self, event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
         let candidate = candidate(event);
+        if !self.candidate(candidate).calls.admits(Told::by(event)) {
+            return;
+        }
         let is_complete = event.field(Role::Complete).is_some_and(Found::is_true);
         let signature = || event.field(Role::Signature).map(Found::to_text);
         let index = event.number(Role::Index);
@@ -262,6 +293,27 @@ impl Interpreter {
     }
 }
 
+impl Told {
+    /// How an event says something. Items have a number, the answer as a whole has none.
+    fn by(event: Match<'_, '_>) -> Self {
+        if !event.field(Role::Repeats).is_some_and(Found::is_true) {
+            return Self::Pieces;
+        }
+        match event.number(Role::Index) {
+            Some(_) => Self::Items,
+            None => Self::Answer,
+        }
+    }
+
+    /// Whether what comes in this way is new, and remembers that it came.
+    fn admits(&mut self, way: Self) -> bool {
+        if way == Self::Pieces || *self == Self::Nothing {
+            *self = way;
+        }
+        *self == way
+    }
+}
+
 fn candidate(event: Match<'_, '_>) -> u32 {
     event.candidate().min(MOST_CANDIDATES - 1)
 }
@@ -274,18 +326,6 @@ fn call_id<'m, 'a: 'm>(event: Match<'m, 'a>) -> Option<Cow<'m, str>> {
 
 fn both_ids(id: &str, item: &str) -> Cow<'static, str> {
     Cow::Owned(format!("{id}|{item}"))
-}
-
-/// Hands on a piece of text, and says whether there was one.
-fn content(event: Match<'_, '_>, out: &mut Vec<StreamEvent>) -> bool {
-    let content = event.field(Role::Content).and_then(|found| text(found, "")).unwrap_or_default();
-    let signature = event.field(Role::Signature).map(Found::to_text);
-    let says = !content.is_empty();
-    if says || signature.is_some() {
-        let (candidate, block) = (candidate(event), event.number(Role::Index));
-        out.push(StreamEvent::PartialContentDelta { candidate, block, content, signature });
-    }
-    says
 }
 
 fn thinking(event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {

@@ -185,6 +185,64 @@ end ToolUse (completed)
     );
 }
 
+/// Servers that speak Responses and do not stream, as some gateways do.
+#[test]
+fn responses_that_come_only_as_a_whole_are_read_once() {
+    let responses = pipeline(Dialect::OpenaiResponses, json!({"decoder": sse()}));
+    let message =
+        |text: &str| json!({"type": "message", "id": "m", "content": [{"type": "output_text", "text": text}]});
+    let call = json!({"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{\"a\":1}"});
+    let item =
+        |index: u32, item: Value| json!({"type": "response.output_item.done", "output_index": index, "item": item});
+    let completed =
+        |output: Value| json!({"type": "response.completed", "response": {"status": "completed", "output": output}});
+    let end = "final EndTurn (completed)\nend EndTurn (completed)\n";
+
+    let items = [item(0, message("Hel")), item(1, message("lo")), completed(json!([message("Hel"), message("lo")]))];
+    let expected =
+        format!("content 0 \"Hel\"\ncontent 0 \"\" signed m\ncontent 1 \"lo\"\ncontent 1 \"\" signed m\n{end}");
+    check(&responses, &frames(&items), &expected, COMPLETE);
+
+    let answer = [completed(json!([{"type": "search_results"}, message("Hel"), message("lo")]))];
+    check(&responses, &frames(&answer), &format!("content \"Hel\"\ncontent \"lo\"\n{end}"), COMPLETE);
+
+    let pieces = json!({"type": "response.output_text.delta", "output_index": 3, "delta": "Hello"});
+    let streamed = [pieces, item(0, message("Hello")), completed(json!([message("Hello")]))];
+    let expected = format!("content 3 \"Hello\"\ncontent 0 \"\" signed m\n{end}");
+    check(&responses, &frames(&streamed), &expected, COMPLETE);
+
+    let called = "call c|fc f\narguments c|fc \"{\\\"a\\\":1}\"\ncalled c|fc\nfinal ToolUse (completed)\nend ToolUse (completed)\n";
+    check(&responses, &frames(&[completed(json!([call]))]), called, COMPLETE);
+    let called = called.replace("c|fc", "0 c|fc");
+    check(&responses, &frames(&[item(0, call.clone()), completed(json!([call]))]), &called, COMPLETE);
+}
+
+#[test]
+fn cost_of_an_answer_is_the_sum_of_its_parts() {
+    let usage = json!({"input_tokens": 3, "output_tokens": 4, "cost": {"input_cost": 0.001, "currency": "USD", "total_cost": 0.006}});
+    let stream = frames(&[
+        json!({"type": "response.output_text.delta", "output_index": 0, "delta": "So"}),
+        json!({"type": "response.completed", "response": {"status": "completed", "usage": usage}}),
+    ]);
+    let expected = "content 0 \"So\"\nmetadata prompt=3 completion=4 cost=0.006\nfinal EndTurn (completed)\nend EndTurn (completed)\n";
+    check(&pipeline(Dialect::OpenaiResponses, json!({"decoder": sse()})), &stream, expected, COMPLETE);
+}
+
+#[test]
+fn responses_that_are_cancelled_have_ended() {
+    let responses = pipeline(Dialect::OpenaiResponses, json!({"decoder": sse()}));
+    let stream = frames(&[
+        json!({"type": "response.output_text.delta", "output_index": 0, "delta": "So"}),
+        json!({"type": "response.cancelled", "response": {"status": "cancelled"}}),
+    ]);
+    let expected = "content 0 \"So\"\nfinal Other (cancelled)\nend Other (cancelled)\n";
+    check(&responses, &stream, expected, COMPLETE);
+    let failed =
+        frames(&[json!({"type": "response.failed", "error": {"code": "rate_limit_exceeded", "message": "slow"}})]);
+    let ending = Ending { outcome: Outcome::Failed, ..COMPLETE };
+    check(&responses, &failed, "error rate_limited: slow (rate_limit_exceeded)\n", ending);
+}
+
 /// Data lines of a stream in Chat Completions.
 fn frames(frames: &[Value]) -> String {
     frames.iter().map(|frame| format!("data: {frame}\n\n")).collect()

@@ -34,7 +34,7 @@ pub const EVENTS: [&str; 14] = [
 ];
 
 /// Every field of these events that has a name, also those that are not looked at.
-pub const FIELDS: [&str; 42] = [
+pub const FIELDS: [&str; 43] = [
     "content",
     "text",
     "thinking",
@@ -42,6 +42,7 @@ pub const FIELDS: [&str; 42] = [
     "signature",
     "redacted",
     "refused",
+    "repeats",
     "tool_call_id",
     "id",
     "item_id",
@@ -87,6 +88,8 @@ pub enum Role {
     Signature,
     Redacted,
     Refused,
+    /// It says as a whole what pieces may have said before.
+    Repeats,
     CallId,
     ItemId,
     ToolName,
@@ -170,6 +173,7 @@ impl Role {
             "signature" => Self::Signature,
             "redacted" => Self::Redacted,
             "refused" => Self::Refused,
+            "repeats" => Self::Repeats,
             "tool_call_id" | "id" => Self::CallId,
             "item_id" => Self::ItemId,
             "tool_name" | "name" => Self::ToolName,
