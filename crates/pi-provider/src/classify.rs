@@ -104,7 +104,8 @@ fn failure(
     }
 }
 
-/// Codes, then words, then the status; `invalid_request` from a code is only a heading and is kept for the end.
+/// Codes, then words, then the status; `invalid_request` from a code is only a heading and is kept for the end, and so is
+/// a heading for any failure where the status says that the request is at fault.
 fn meaning(manifest: &Manifest, said: &Said, message: &str, status: Option<u16>) -> ErrorCode {
     let builtin = Builtin::get();
     let own = &manifest.error_classification.by_error_code;
@@ -112,7 +113,11 @@ fn meaning(manifest: &Manifest, said: &Said, message: &str, status: Option<u16>)
         let exact = own.get(code).copied();
         exact.or_else(|| own.iter().find(|(name, _)| name.eq_ignore_ascii_case(code)).map(|(_, &meaning)| meaning))
     };
-    let by_builtin = |code: &String| builtin.codes.get(&code.to_ascii_lowercase()).copied();
+    let is_ours = status.is_some_and(|status| (400..500).contains(&status));
+    let by_builtin = |code: &String| {
+        let code = code.to_ascii_lowercase();
+        builtin.codes.get(&code).copied().filter(|_| !(is_ours && builtin.headings.contains(&code)))
+    };
     let by_code: Vec<ErrorCode> =
         said.codes.iter().filter_map(by_manifest).chain(said.codes.iter().filter_map(by_builtin)).collect();
     let is_telling = |code: &ErrorCode| !matches!(code, ErrorCode::InvalidRequest | ErrorCode::Unknown);
@@ -146,6 +151,11 @@ fn by_message(manifest: &Manifest, message: &str, status: Option<u16>) -> Option
         }
     });
     own.or_else(|| Builtin::get().messages.iter().find_map(|words| words.meaning(status, message)))
+}
+
+/// Whether a code of a provider has a meaning without a manifest.
+pub(crate) fn is_known_code(code: &str) -> bool {
+    Builtin::get().codes.contains_key(&code.to_ascii_lowercase())
 }
 
 /// Words of a manifest in a message, compiled.

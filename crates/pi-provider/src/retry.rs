@@ -18,8 +18,10 @@ const STARTING: Duration = Duration::from_millis(200);
 
 /// What went wrong with an attempt, as far as trying again is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trouble {
+pub struct Trouble<'a> {
     pub code: ErrorCode,
+    /// The provider's own word for it.
+    pub provider_code: Option<&'a str>,
     /// Absent where there was no answer at all.
     pub status: Option<u16>,
     /// How long the provider asked to wait.
@@ -57,10 +59,12 @@ pub struct Retrying<'a> {
     pub error: &'a CallError,
 }
 
-impl Trouble {
-    pub fn of(error: &CallError) -> Self {
-        let (status, retry_after) = match error {
-            CallError::Refused { failure, .. } => (failure.status, failure.retry_after),
+impl<'a> Trouble<'a> {
+    pub fn of(error: &'a CallError) -> Self {
+        let (status, retry_after, provider_code) = match error {
+            CallError::Refused { failure, .. } => {
+                (failure.status, failure.retry_after, failure.provider_code.as_deref())
+            }
             CallError::Unreachable { .. }
             | CallError::NoNetwork { .. }
             | CallError::WebPage { .. }
@@ -77,9 +81,9 @@ impl Trouble {
             | CallError::Unguarded { .. }
             | CallError::Truncated { .. }
             | CallError::Malformed { .. }
-            | CallError::Encoded { .. } => (None, None),
+            | CallError::Encoded { .. } => (None, None, None),
         };
-        Self { code: error.code(), status, retry_after }
+        Self { code: error.code(), provider_code, status, retry_after }
     }
 }
 
@@ -105,7 +109,7 @@ impl RetryPolicy {
     }
 
     /// What to do after attempt number `attempt` (the first is 1) ended in trouble. `chance` is between 0 and 1.
-    pub fn decide(&self, attempt: u32, trouble: Trouble, chance: f64) -> Decision {
+    pub fn decide(&self, attempt: u32, trouble: Trouble<'_>, chance: f64) -> Decision {
         if !trouble.code.is_retryable() {
             return Decision::NotRetryable;
         }
@@ -125,15 +129,22 @@ impl RetryPolicy {
     }
 
     /// Empty lists admit everything. An answer without a status is held against a list of statuses only where a list of
-    /// codes stands beside it.
-    fn lists(&self, trouble: Trouble) -> bool {
-        let (statuses, codes) = (&self.retry_on_http_status, &self.retry_on_error_code);
-        if codes.iter().any(|name| name == trouble.code.name() || name == trouble.code.number()) {
+    /// codes stands beside it. Words of the provider's own are held against its own words: where it said none, they
+    /// exclude nothing.
+    fn lists(&self, trouble: Trouble<'_>) -> bool {
+        let statuses = &self.retry_on_http_status;
+        let is_standard = |name: &&String| ErrorCode::from_name(name).or(ErrorCode::from_number(name)).is_some();
+        let (standard, own): (Vec<&String>, Vec<&String>) = self.retry_on_error_code.iter().partition(is_standard);
+        let is_own = |name: &&String| trouble.provider_code.is_some_and(|code| code.eq_ignore_ascii_case(name));
+        if standard.iter().any(|name| *name == trouble.code.name() || *name == trouble.code.number())
+            || own.iter().any(is_own)
+        {
             return true;
         }
+        let admits_all = standard.is_empty() && (own.is_empty() || trouble.provider_code.is_none());
         match trouble.status {
-            Some(status) => statuses.contains(&status) || (statuses.is_empty() && codes.is_empty()),
-            None => codes.is_empty(),
+            Some(status) => statuses.contains(&status) || (statuses.is_empty() && admits_all),
+            None => admits_all,
         }
     }
 
@@ -176,8 +187,8 @@ mod tests {
 
     use super::*;
 
-    fn trouble(code: ErrorCode, status: Option<u16>) -> Trouble {
-        Trouble { code, status, retry_after: None }
+    fn trouble(code: ErrorCode, status: Option<u16>) -> Trouble<'static> {
+        Trouble { code, provider_code: None, status, retry_after: None }
     }
 
     fn policy(strategy: Strategy, jitter: Jitter) -> RetryPolicy {
@@ -234,6 +245,22 @@ mod tests {
         assert!(check(&[429], &["E3001"], ErrorCode::ServerError, None), "codes may be numbers");
         assert!(check(&[429], &[], ErrorCode::ServerError, None), "no answer, so no status to compare");
         assert!(!check(&[429], &["rate_limited"], ErrorCode::Timeout, None));
+    }
+
+    #[test]
+    fn codes_of_the_provider_are_compared_with_what_it_said() {
+        let check = |codes: &[&str], provider_code, status| {
+            let codes = codes.iter().map(|&code| code.to_owned()).collect();
+            let policy = RetryPolicy { retry_on_error_code: codes, ..RetryPolicy::default() };
+            let trouble = Trouble { provider_code, ..trouble(ErrorCode::Overloaded, status) };
+            policy.decide(1, trouble, 0.0) != Decision::NotListed
+        };
+        assert!(check(&["UNAVAILABLE"], Some("UNAVAILABLE"), Some(503)));
+        assert!(check(&["UNAVAILABLE"], Some("unavailable"), Some(503)));
+        assert!(!check(&["UNAVAILABLE"], Some("BUSY"), Some(503)));
+        assert!(check(&["UNAVAILABLE"], None, Some(503)), "it said no word");
+        assert!(check(&["UNAVAILABLE"], None, None), "nobody said anything");
+        assert!(!check(&["UNAVAILABLE", "timeout"], None, Some(503)), "a word of the standard excludes");
     }
 
     #[test]

@@ -13,6 +13,8 @@ static BUILTIN: LazyLock<Builtin> = LazyLock::new(Builtin::load);
 pub(super) struct Builtin {
     /// Codes in lower case.
     pub(super) codes: HashMap<String, ErrorCode>,
+    /// Codes that stand above failures of any kind.
+    pub(super) headings: Vec<String>,
     pub(super) messages: Vec<Words>,
     pub(super) waits: Vec<Regex>,
     pub(super) places: Places,
@@ -50,6 +52,7 @@ pub(super) struct Words {
 #[serde(deny_unknown_fields)]
 struct Written {
     codes: HashMap<String, ErrorCode>,
+    headings: Vec<String>,
     messages: Vec<WrittenWords>,
     waits: Vec<String>,
     places: Places,
@@ -74,6 +77,7 @@ impl Builtin {
         let compile = |pattern: &str| without_case(pattern).expect("the built-in patterns are checked by the tests");
         Self {
             codes: written.codes,
+            headings: written.headings,
             messages: (written.messages.into_iter())
                 .map(|words| Words {
                     pattern: compile(&words.pattern),

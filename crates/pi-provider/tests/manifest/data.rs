@@ -63,7 +63,6 @@ fn every_manifest_loads_and_what_is_odd_about_it_is_known() {
     v1/providers/cohere.yaml:48:3: termination.notes
     v1/providers/deepseek.yaml:28:3: termination.notes
     v1/providers/deepseek.yaml:55:3: retry_policy.notes
-    v1/providers/gemini.yaml:95:26: note[ring3.retry-policy]: RESOURCE_EXHAUSTED, UNAVAILABLE, DEADLINE_EXCEEDED: no effect, because a code is expected in the words of the standard, such as rate_limited or E2001 (retry_policy.retry_on_error_code)
     v1/providers/gemini.yaml:102:5: warning[ring1.least-statuses]: 401 must be mapped too; the usual meaning is assumed (error_classification.by_http_status)
     v1/providers/gemini.yaml:68:3: termination.notes
     v1/providers/gemini.yaml:96:3: retry_policy.notes

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Report, activation, guardrail, model, price, ring1::Ring1, ring2::Ring2};
 use crate::{
+    classify,
     error::ErrorCode,
     event::Termination,
     local,
@@ -204,14 +205,22 @@ pub(super) fn object<'n>(rule: Rule, node: &'n Node, path: &str, report: &mut Re
 
 fn retry_policy(member: &Member, classification: &ErrorClassification, report: &mut Report<'_>) -> RetryPolicy {
     const RULE: Rule = Rule::RetryPolicySection;
-    let policy: RetryPolicy = or_default(RULE, member, report);
+    let mut policy: RetryPolicy = or_default(RULE, member, report);
     if policy.min_delay_ms > policy.max_delay_ms {
         let message = format!("min_delay_ms {} is over max_delay_ms {}", policy.min_delay_ms, policy.max_delay_ms);
         report.warning(RULE, member.node.at, &member.key, message);
         return RetryPolicy::default();
     }
     tell_idle_lists(&policy, classification, member, report);
+    policy.retry_on_error_code.retain(|word| is_code(word, classification));
     policy
+}
+
+/// Whether a word is a code of the standard, or one of the provider's that is known to come.
+fn is_code(word: &str, classification: &ErrorClassification) -> bool {
+    let is_standard = ErrorCode::from_name(word).or(ErrorCode::from_number(word)).is_some();
+    let is_written = || classification.by_error_code.keys().any(|code| code.eq_ignore_ascii_case(word));
+    is_standard || is_written() || classify::is_known_code(word)
 }
 
 /// The lists choose among errors that may be over soon. What is in them beside those is never tried again, and that is told.
@@ -237,14 +246,14 @@ fn tell_idle_lists(
     tell("retry_on_http_status", &lasting.map(u16::to_string).collect::<Vec<_>>(), LASTING);
     let code = |name: &str| ErrorCode::ALL.into_iter().find(|code| code.name() == name || code.number() == name);
     let (known, unknown): (Vec<String>, Vec<String>) =
-        policy.retry_on_error_code.iter().cloned().partition(|name| code(name).is_some());
+        policy.retry_on_error_code.iter().cloned().partition(|name| is_code(name, classification));
     let lasting: Vec<String> =
         known.into_iter().filter(|name| code(name).is_some_and(|code| !code.is_retryable())).collect();
     tell("retry_on_error_code", &lasting, LASTING);
     tell(
         "retry_on_error_code",
         &unknown,
-        "a code is expected in the words of the standard, such as rate_limited or E2001",
+        "a code is expected in the words of the standard, such as rate_limited or E2001, or one of by_error_code",
     );
 }
 

@@ -66,7 +66,7 @@ pub(super) fn retry(folder: &Folder, case: &Case) -> Result<Vec<Answer>, Trouble
     let number = |name: &str| error.get(name).or_else(|| case.input.get(name)).and_then(Value::as_u64);
     let status = number("http_status").or_else(|| number("status_code")).and_then(|status| u16::try_from(status).ok());
     let asked = number("retry_after_ms").map(Duration::from_millis);
-    let trouble = retry::Trouble { code: code(&error)?, status, retry_after: asked };
+    let trouble = retry::Trouble { code: code(&error)?, provider_code: None, status, retry_after: asked };
     let attempt = member(case, "attempt")?;
     let answer = |chance| match policy.decide(attempt, trouble, chance) {
         Decision::Retry { after } => json!({"should_retry": true, "delay_ms": after.as_millis()}),
