@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ErrorClassification, Manifest};
+use super::{ErrorClassification, Manifest, endpoint::SecretHeader};
 
 /// Members in which `null` says something.
 const MEANT: [&str; 5] = ["thinking_levels", "levels", "request_defaults", "extensions", "metadata"];
@@ -11,7 +11,8 @@ const MEANT: [&str; 5] = ["thinking_levels", "levels", "request_defaults", "exte
 const ALWAYS: [&str; 3] = ["id", "protocol_version", "endpoint"];
 
 /// The document that [`load`](super::load()) reads as this manifest: what was promoted is written as version 2.0. A
-/// `null` inside a section is not written, except where it says something.
+/// `null` inside a section is not written, except where it says something. It is for a file, not for a screen: headers
+/// that the manifest's own file spells out are in it.
 pub fn to_document(manifest: &Manifest) -> Value {
     let Manifest { id, endpoint, .. } = manifest;
     let mut bare = members(&Manifest::bare(id.clone(), endpoint.clone(), ErrorClassification::default()));
@@ -24,6 +25,7 @@ pub fn to_document(manifest: &Manifest) -> Value {
     {
         endpoint.insert("chat".to_owned(), json!(chat.path));
     }
+    write_headers(&manifest.endpoint.auth.secret_headers, &mut root);
     if let Some(models) = root.remove("models")
         && let Value::Object(metadata) = root.entry("metadata").or_insert_with(|| json!({}))
     {
@@ -33,6 +35,18 @@ pub fn to_document(manifest: &Manifest) -> Value {
         root.extend(extensions);
     }
     Value::Object(root)
+}
+
+/// Headers whose values are shown nowhere stand in the file from which they came, and so in the one that is written.
+fn write_headers(headers: &[SecretHeader], root: &mut Map<String, Value>) {
+    let Some(Value::Object(auth)) = root.get_mut("endpoint").and_then(|endpoint| endpoint.get_mut("auth")) else {
+        return;
+    };
+    if let Value::Array(written) = auth.entry("extra_headers").or_insert_with(|| json!([])) {
+        written.extend(
+            headers.iter().map(|SecretHeader { name, value }| json!({ "name": name, "value": value.expose() })),
+        );
+    }
 }
 
 /// Leaves out what says what its absence says.

@@ -127,3 +127,38 @@ fn a_style_without_a_path_has_the_usual_one() {
     other_style: /chat/completions None None
     "#);
 }
+
+/// Those of an older version come as they are written, and nobody else may read them.
+#[test]
+fn headers_that_are_shown_nowhere_are_written_into_the_file() {
+    let text = r#"
+id: head
+protocol_version: "1.5"
+endpoint: {base_url: https://head.example}
+auth:
+  type: bearer
+  token_env: HEAD_KEY
+  extra_headers: [{name: x-tenant, value: "${TENANT}"}, {name: user-agent, value: me}, {name: x-gate, value: planted-9f27}]
+"#;
+    let manifest = load(text);
+    assert_eq!(manifest.endpoint.auth.secret_headers.len(), 2);
+    assert_eq!(load(&to_yaml(&manifest)).endpoint, manifest.endpoint);
+    assert!(!format!("{manifest:?}").contains("planted-9f27"));
+}
+
+#[test]
+fn words_that_nobody_knows_are_not_waited_for() {
+    let text = |codes: &str| {
+        format!(
+            "{{id: re, protocol_version: '1.5', endpoint: {{base_url: 'https://r.example'}}, \
+             error_classification: {{by_http_status: {{'400': invalid_request, '401': authentication, '429': rate_limited, \
+             '500': server_error}}, by_error_status: {{NAPPING: overloaded}}}}, retry_policy: {{retry_on_error_status: {codes}}}}}"
+        )
+    };
+    let kept = |codes: &str| load(&text(codes)).retry_policy.retry_on_error_code;
+    assert_eq!(
+        kept("[NAPPING, timeout, E3001, RESOURCE_EXHAUSTED, whatever]"),
+        ["NAPPING", "timeout", "E3001", "RESOURCE_EXHAUSTED"]
+    );
+    assert!(kept("[whatever]").is_empty());
+}
