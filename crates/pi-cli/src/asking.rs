@@ -12,7 +12,6 @@ use pi_provider::{
     assembly::{Asked, Assembly, End},
     client::{Client, Facts, RetryListener, Settings, Timeouts},
     credential::{Credential, Resolved, SourceKind, in_the_clear},
-    manifest::endpoint::SecretHeader,
     retry::Retrying,
     transport::Network,
 };
@@ -272,11 +271,9 @@ fn not_set(name: &str) -> ModelFailure {
 
 /// Headers of Pi's `models.json`; their values may be secret, so they travel like the credential.
 pub(crate) fn add_headers(chosen: &mut Chosen) {
-    let headers = chosen.entry.headers_of(chosen.known.as_ref()).into_iter();
-    let headers = headers
-        .filter_map(|(name, value)| Some(SecretHeader { name: name.to_owned(), value: value.resolve(&env::lookup)? }));
-    let headers = headers.collect();
-    chosen.entry.manifest.endpoint.auth.secret_headers = headers;
+    let mut auth = chosen.entry.manifest.endpoint.auth.clone();
+    auth.carry(chosen.entry.headers_of(chosen.known.as_ref()), &env::lookup);
+    chosen.entry.manifest.endpoint.auth = auth;
 }
 
 pub(crate) fn milliseconds() -> u64 {

@@ -17,7 +17,7 @@ use pi_provider::{
     credential::{self, AuthFile, Credential, Sources, Status},
     manifest::{
         Capability, ModelEntry,
-        endpoint::{Placement, SecretHeader, shown_address},
+        endpoint::{Placement, shown_address},
     },
     request::{Unsendable, unsendable},
 };
@@ -217,10 +217,7 @@ impl Choice {
         let mut entry = found.entry.clone();
         // Headers of Pi's `models.json` may be secret, so they travel like the credential.
         let environment = &**environment;
-        let headers = found.entry.headers_of(found.model).into_iter().filter_map(|(name, value)| {
-            Some(SecretHeader { name: name.to_owned(), value: value.resolve(&environment)? })
-        });
-        entry.manifest.endpoint.auth.secret_headers = headers.collect();
+        entry.manifest.endpoint.auth.carry(found.entry.headers_of(found.model), &environment);
         let mut model = found.to_model();
         if let Some(base_url) = &base_url {
             model.base_url = shown_address(base_url);

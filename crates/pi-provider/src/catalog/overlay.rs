@@ -257,6 +257,7 @@ fn manifest(name: &str, base_url: &str, dialect: Dialect) -> Manifest {
         extra_headers: Vec::new(),
         login_refused: None,
         secret_headers: Vec::new(),
+        missing_headers: Vec::new(),
         is_optional: false,
     };
     let endpoint = Endpoint { base_url: versioned(base_url, usual).into_owned(), timeout_ms: None, auth };

@@ -90,6 +90,7 @@ mod tests {
             extra_headers: Vec::new(),
             login_refused: None,
             secret_headers: Vec::new(),
+            missing_headers: Vec::new(),
             is_optional: false,
         };
         let attachment = attach(&auth, &Credential { secret: Secret::new(KEY), kind }).unwrap();
@@ -127,6 +128,7 @@ mod tests {
             extra_headers: Vec::new(),
             login_refused: None,
             secret_headers: Vec::new(),
+            missing_headers: Vec::new(),
             is_optional: false,
         };
         let broken = Credential::key(Secret::new("sk-planted\nX-Evil: 1"));

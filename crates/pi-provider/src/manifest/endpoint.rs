@@ -6,7 +6,11 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize, Serializer};
 use url::{Host, Url};
 
-use super::{expression, wording::Wording};
+use super::{
+    expression,
+    load::{KeySource, MissingKey},
+    wording::Wording,
+};
 use crate::secret::{HIDDEN, Secret};
 
 /// Ring 1: the address and the credential. Paths of operations are in [`Manifest::endpoints`](super::Manifest), also those
@@ -40,9 +44,30 @@ pub struct Auth {
     /// harmless](Header::is_harmless), and the user's own of Pi's `models.json`.
     #[serde(skip)]
     pub secret_headers: Vec<SecretHeader>,
+    /// Headers that should be among them and have no value, each with the reason. A request is sent without them, and says so.
+    #[serde(skip)]
+    pub missing_headers: Vec<(String, MissingKey)>,
     /// Whether the server is asked without a credential where none is found: Pi's `models.json` need not name one.
     #[serde(skip)]
     pub is_optional: bool,
+}
+
+impl Auth {
+    /// Takes the values of these headers from where they are. A command that brings one is run, which may take seconds.
+    pub fn carry<'h>(
+        &mut self,
+        headers: impl IntoIterator<Item = (&'h str, &'h KeySource)>,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) {
+        self.secret_headers.clear();
+        self.missing_headers.clear();
+        for (name, source) in headers {
+            match source.look_up(environment) {
+                Ok(value) => self.secret_headers.push(SecretHeader { name: name.to_owned(), value }),
+                Err(missing) => self.missing_headers.push((name.to_owned(), missing)),
+            }
+        }
+    }
 }
 
 /// Where the credential is put.

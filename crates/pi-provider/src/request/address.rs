@@ -211,9 +211,12 @@ impl Place {
     }
 }
 
-/// The name of a model inside a path: what would end the path is escaped, slashes are part of some names.
+/// The name of a model inside a path: what would end the path is escaped, slashes are part of some names. One that would
+/// lead to another path is one part of it, with its slashes escaped.
 fn escaped(model: &str) -> String {
-    encoded(model, b"-._~/:@")
+    let leads_away = model.split('/').any(|part| matches!(part, "." | ".."));
+    let kept: &[u8] = if leads_away { b"-._~:@" } else { b"-._~/:@" };
+    encoded(model, kept)
 }
 
 fn encoded(value: &str, kept: &[u8]) -> String {
@@ -248,6 +251,9 @@ pub(super) fn headers(
     }
     for header in &target.manifest.endpoint.auth.extra_headers {
         set(&mut shown, &header.name, &header.value);
+    }
+    for (name, missing) in &target.manifest.endpoint.auth.missing_headers {
+        changes.dropped(format!("header {}", name.to_lowercase()), missing.to_string());
     }
     let mut hidden: Vec<SecretHeader> = Vec::new();
     for header in &target.manifest.contract.request_mapping.required_headers {

@@ -15,8 +15,8 @@ use crate::{
 /// The given address in the form of the manifest's own one, without a slash at its end.
 pub(crate) fn in_form_of<'g>(manifest: &Manifest, model: Option<&ModelEntry>, given: &'g str) -> Cow<'g, str> {
     let (given, query) = given.split_once('?').map_or((given, None), |(given, query)| (given, Some(query)));
-    let given = given.trim_end_matches('/');
     let dialect = Dialect::of(manifest, model);
+    let given = without_chat(given.trim_end_matches('/'), Chat::of(dialect));
     // Where no operation of the manifest speaks the dialect of the model, its paths say nothing.
     let formed = if dialect == Dialect::of(manifest, None) || has_operation(manifest, dialect) {
         placed(manifest, given)
@@ -26,6 +26,17 @@ pub(crate) fn in_form_of<'g>(manifest: &Manifest, model: Option<&ModelEntry>, gi
     match query {
         Some(query) => Cow::Owned(format!("{formed}?{query}")),
         None => formed,
+    }
+}
+
+/// The address without the path of a chat behind it: people copy it from examples, as it is asked there.
+fn without_chat<'g>(given: &'g str, usual: &Chat) -> &'g str {
+    match given.strip_suffix(usual.path.as_str()) {
+        // What is left must name a server.
+        Some(rest) if rest.split_once("://").is_some_and(|(_, rest)| !rest.trim_matches('/').is_empty()) => {
+            rest.trim_end_matches('/')
+        }
+        Some(_) | None => given,
     }
 }
 

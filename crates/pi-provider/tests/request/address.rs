@@ -1,6 +1,11 @@
 //! Addresses, headers and the view of a request.
 
-use pi_provider::{Call, Mode, Options, Secret, Target, request::build};
+use pi_provider::{
+    Call, Mode, Options, Secret, Target,
+    catalog::{Catalog, Origin, Source, SourceFile},
+    credential::Trust,
+    request::build,
+};
 use pi_transcript::ThinkingLevel;
 use serde_json::{Value, json};
 
@@ -328,4 +333,45 @@ fn a_credential_that_goes_in_the_clear_is_listed() {
     {
         assert_eq!(told(address, auth), [""; 0], "{address}");
     }
+}
+
+/// A key that is not there is no reason to be silent about the header that should carry it.
+#[test]
+fn headers_without_a_value_are_told() {
+    let models = json!({ "providers": { "acme": { "baseUrl": "https://acme.example/v1", "api": "openai-completions",
+        "headers": { "X-Tenant": "$ACME_TENANT", "X-Plain": "yes!" }, "models": [{ "id": "m" }] } } });
+    let file = SourceFile { path: "models.json".to_owned(), text: Ok(models.to_string()) };
+    let catalog = Catalog::load(&[Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file] }]);
+    let mut entry = catalog.provider("acme").unwrap().clone();
+    let mut auth = entry.manifest.endpoint.auth.clone();
+    auth.carry(entry.headers_of(None), &|_| None);
+    entry.manifest.endpoint.auth = auth;
+    let target = Target { manifest: &entry.manifest, model: "m", entry: None, base_url: None, lookup: &|_| None };
+    let request = build(&target, Call { prompt: &question(), options: &Options::plain() }, Mode::Whole).unwrap();
+    assert_eq!(changes(&request.changes), ["dropped header x-tenant: ACME_TENANT is not set"]);
+    assert_eq!(entry.manifest.endpoint.auth.secret_headers.len(), 1);
+}
+
+/// Examples show the address of a chat, and people copy it.
+#[test]
+fn address_of_a_chat_is_that_of_its_server() {
+    for (base, url) in [
+        ("https://acme.example/v1/chat/completions", "https://acme.example/v1/chat/completions"),
+        ("https://acme.example/v1/chat/completions/?tenant=1", "https://acme.example/v1/chat/completions?tenant=1"),
+        ("https://acme.example/v1", "https://acme.example/v1/chat/completions"),
+    ] {
+        let manifest = manifest("https://api.example/v1", json!({}));
+        let target = Target { manifest: &manifest, model: "m", entry: None, base_url: Some(base), lookup: &|_| None };
+        let request = build(&target, Call { prompt: &question(), options: &Options::plain() }, Mode::Whole).unwrap();
+        assert_eq!(request.address.url.as_str(), url, "{base}");
+    }
+}
+
+#[test]
+fn model_whose_name_leads_away_is_one_part_of_the_path() {
+    let chat = chat("/models/{model}:generateContent", "gemini");
+    let expected = Ok("https://api.example/v1/models/tuned%2F..%2F..%2Fadmin:generateContent");
+    check("https://api.example/v1", chat.clone(), "tuned/../../admin", Mode::Whole, expected);
+    let expected = Ok("https://api.example/v1/models/tuned/mine.1:generateContent");
+    check("https://api.example/v1", chat, "tuned/mine.1", Mode::Whole, expected);
 }

@@ -202,6 +202,7 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
             extra_headers,
             login_refused: None,
             secret_headers: Vec::new(),
+            missing_headers: Vec::new(),
             is_optional: false,
         });
     };
@@ -226,6 +227,7 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
         extra_headers,
         login_refused,
         secret_headers: hidden.into_iter().map(hide).collect(),
+        missing_headers: Vec::new(),
         is_optional: false,
     })
 }
