@@ -13,7 +13,10 @@ use std::{net::IpAddr, time::Duration};
 use futures_util::future::join_all;
 use indexmap::IndexMap;
 use pi_transcript::ProviderId;
-use reqwest::{Method, header::HeaderMap};
+use reqwest::{
+    Method,
+    header::{CONTENT_TYPE, HeaderMap, HeaderValue},
+};
 use serde::Deserialize;
 use serde_json::Value;
 use url::{Host, Url};
@@ -22,6 +25,7 @@ use crate::{
     catalog::Entry,
     condition::Condition,
     credential::Lookup,
+    dialect::{Chat, Dialect},
     manifest::{ModelEntry, expression, model::Modalities},
     path::{Path, syntax::SyntaxError},
     transport::{Inflow, Outgoing, Transport, read_body},
@@ -29,6 +33,8 @@ use crate::{
 
 /// A server answers this fast, or is not there.
 pub const USUAL_PATIENCE: Duration = Duration::from_millis(500);
+/// More models than this are not asked about one by one; the others are as the list tells.
+const MOST_ASKED: usize = 32;
 /// Larger answers are not read.
 const LARGEST: usize = 4 << 20;
 
@@ -53,7 +59,33 @@ pub struct Probe {
     binding: Option<Path>,
     fields: Fields,
     server: Option<(String, Path)>,
+    details: Option<Details>,
     kinds: IndexMap<String, ModelEntry>,
+}
+
+/// Where the server tells more of one model.
+#[derive(Debug, Clone)]
+struct Details {
+    path: String,
+    /// The member of the question that names the model.
+    name: String,
+    /// A list of words.
+    abilities: Path,
+    words: Words,
+    /// Where sizes are, and how the name of the one for the window ends.
+    sizes: Path,
+    context_window: String,
+}
+
+/// The server's words for what a model can do.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    answers: String,
+    tools: String,
+    thinks: String,
+    sees: String,
+    embeds: String,
 }
 
 /// Why a manifest with a section for local servers cannot be used to find one.
@@ -97,7 +129,22 @@ pub(crate) struct Section {
     #[serde(default)]
     server: Option<ServerSection>,
     #[serde(default)]
+    details: Option<DetailsSection>,
+    #[serde(default)]
     kinds: IndexMap<String, ModelEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DetailsSection {
+    path: String,
+    name: String,
+    #[serde(deserialize_with = "expression::plain_path")]
+    abilities: String,
+    words: Words,
+    #[serde(deserialize_with = "expression::plain_path")]
+    sizes: String,
+    context_window: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -132,16 +179,19 @@ struct ServerSection {
 }
 
 /// Asks for all of these servers at once and gives back those that are there, in the order of the probes. Takes no longer than
-/// `patience`; dropping the future closes all connections.
+/// `patience`, and where a server tells more of its models no longer than that once more; dropping the future closes all
+/// connections.
 pub async fn find(transport: &Transport, probes: &[Probe], patience: Duration) -> Vec<LocalServer> {
     let attempts = probes.iter().map(|probe| async move {
-        match tokio::time::timeout(patience, probe.ask(transport)).await {
-            Ok(server) => server,
-            Err(_) => {
-                tracing::debug!(provider = probe.provider.as_str(), "no answer in time");
-                None
-            }
+        let Ok(server) = tokio::time::timeout(patience, probe.ask(transport)).await else {
+            tracing::debug!(provider = probe.provider.as_str(), "no answer in time");
+            return None;
+        };
+        let mut server = server?;
+        if let Some(details) = &probe.details {
+            details.fill(transport, &mut server, patience).await;
         }
+        Some(server)
     });
     join_all(attempts).await.into_iter().flatten().collect()
 }
@@ -194,6 +244,7 @@ impl Probe {
                 largest_context_window: optional(&section.model.largest_context_window)?,
             },
             server: section.server.map(|server| Ok((server.path, path(&server.context_window)?))).transpose()?,
+            details: section.details.map(Details::of).transpose()?,
             kinds: section.kinds,
         }))
     }
@@ -246,9 +297,58 @@ impl Probe {
     }
 }
 
+impl Details {
+    fn of(section: DetailsSection) -> Result<Self, ProbeError> {
+        let DetailsSection { path: place, name, abilities, words, sizes, context_window } = section;
+        let (abilities, sizes) = (path(&abilities)?, path(&sizes)?);
+        Ok(Self { path: place, name, abilities, words, sizes, context_window })
+    }
+
+    /// Asks about every model at once. One about which nothing comes in time stays as the list tells.
+    async fn fill(&self, transport: &Transport, server: &mut LocalServer, patience: Duration) {
+        let LocalServer { base_url, models, .. } = server;
+        let base_url = &*base_url;
+        let asked = models.iter_mut().take(MOST_ASKED).map(|(id, model)| async move {
+            let question = Value::Object([(self.name.clone(), Value::from(id.as_str()))].into_iter().collect());
+            let answer = exchange(transport, Method::POST, base_url, &self.path, Some(&question));
+            match tokio::time::timeout(patience, answer).await {
+                Ok(Some(answer)) => self.apply(&answer, model),
+                Ok(None) | Err(_) => tracing::debug!(model = id.as_str(), "nothing more is told of it"),
+            }
+        });
+        join_all(asked).await;
+    }
+
+    fn apply(&self, answer: &Value, model: &mut ModelEntry) {
+        let sizes = self.sizes.first(answer).and_then(Value::as_object);
+        let mut window = sizes.into_iter().flatten().filter(|(name, _)| name.ends_with(&self.context_window));
+        let window = window.find_map(|(_, size)| size.as_u64().filter(|size| *size > 0));
+        model.context_window = model.context_window.or(window);
+        // Older servers do not tell what a model can do.
+        let Some(abilities) = self.abilities.first(answer).and_then(Value::as_array) else { return };
+        let can = |word: &String| abilities.iter().any(|ability| ability == word);
+        let of = |kinds: &[(bool, &str)]| -> Vec<String> {
+            kinds.iter().filter(|(is_there, _)| *is_there).map(|(_, kind)| (*kind).to_owned()).collect()
+        };
+        let (answers, sees) = (can(&self.words.answers), can(&self.words.sees));
+        let input = of(&[(true, "text"), (sees, "image")]);
+        let output = of(&[(answers, "text"), (can(&self.words.embeds), "embedding")]);
+        // A list of nothing would mean that nobody knows.
+        let output = if output.is_empty() { vec!["other".to_owned()] } else { output };
+        model.modalities = Some(Modalities { input, output });
+        let capabilities = &mut model.model_capabilities;
+        capabilities.tool_call = Some(can(&self.words.tools));
+        capabilities.reasoning = Some(can(&self.words.thinks));
+        capabilities.attachment = Some(sees);
+    }
+}
+
 /// The models that a server of the OpenAI kind lists, by their names; `None` if it does not tell. It is sent no credential.
 /// An address without the version of the API is asked with it too.
 pub async fn served_at(transport: &Transport, address: &str, patience: Duration) -> Option<Vec<String>> {
+    // People copy the address of a chat.
+    let address = address.trim_end_matches('/');
+    let address = address.strip_suffix(Chat::of(Dialect::OpenaiChat).path.as_str()).unwrap_or(address);
     let list = async {
         for path in ["/models", "/v1/models"] {
             if let Some(answer) = get(transport, address, path).await
@@ -269,12 +369,27 @@ fn listed(answer: &Value) -> Option<Vec<String>> {
 }
 
 async fn get(transport: &Transport, base_url: &str, path: &str) -> Option<Value> {
+    exchange(transport, Method::GET, base_url, path, None).await
+}
+
+/// The answer to one question; a server that tells nothing is as good as none.
+async fn exchange(
+    transport: &Transport,
+    method: Method,
+    base_url: &str,
+    path: &str,
+    question: Option<&Value>,
+) -> Option<Value> {
     // Without the slash, `@elsewhere` would be another server.
     let slash = if path.starts_with('/') { "" } else { "/" };
     let (base, query) = base_url.split_at(base_url.find('?').unwrap_or(base_url.len()));
     let url = Url::parse(&format!("{}{slash}{path}{query}", base.trim_end_matches('/'))).ok()?;
-    let (headers, body) = (HeaderMap::new(), bytes::Bytes::new());
-    let outgoing = Outgoing { method: Method::GET, url, headers, body, hidden: Vec::new(), secrets: Vec::new() };
+    let mut headers = HeaderMap::new();
+    if question.is_some() {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    let body = question.map(|question| bytes::Bytes::from(question.to_string())).unwrap_or_default();
+    let outgoing = Outgoing { method, url, headers, body, hidden: Vec::new(), secrets: Vec::new() };
     let response = transport.send(&outgoing, &[]).await.ok()?;
     if !response.status().is_success() {
         return None;

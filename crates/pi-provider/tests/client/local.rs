@@ -72,6 +72,44 @@ async fn ollama_is_found_with_its_models() {
     );
 }
 
+/// What the server tells of each model by its name decides what it is asked for.
+#[tokio::test]
+async fn ollama_tells_what_each_model_can_do() {
+    let tags = json!({ "models": [{ "name": "nomic-embed-text" }, { "name": "qwen3:8b" }, { "name": "old" }] });
+    let show = |capabilities: Value, info: Value| {
+        Reply::json(200, &json!({ "capabilities": capabilities, "model_info": info }))
+    };
+    let script = Script::new()
+        .always("/api/tags", Reply::json(200, &tags))
+        .always("/api/version", Reply::json(200, &json!({ "version": "0.12.3" })))
+        .when(
+            |request| request.target == "/api/show" && request.json()["model"] == "nomic-embed-text",
+            show(json!(["embedding"]), json!({ "nomic-bert.context_length": 2048 })),
+        )
+        .when(
+            |request| request.target == "/api/show" && request.json()["model"] == "qwen3:8b",
+            show(
+                json!(["completion", "tools", "thinking", "vision"]),
+                json!({ "general.parameter_count": 8, "qwen3.context_length": 40960 }),
+            ),
+        );
+    let server = Server::start(script.otherwise(Reply::json(404, &json!({ "error": "not found" })))).await.unwrap();
+    let mut probe = Probe::of(&entry("ollama"), &nothing).unwrap().unwrap();
+    probe.base_url = server.url();
+    let found = find(&transport(), &[probe], PATIENCE).await;
+    let told = |name: &str| {
+        let model = &found[0].models[name];
+        let can = &model.model_capabilities;
+        let kinds = model.modalities.clone().unwrap();
+        (model.context_window, can.tool_call, can.reasoning, kinds.input.join("+"), kinds.output.join("+"))
+    };
+    let words = |input: &str, output: &str| (input.to_owned(), output.to_owned());
+    let expected = |window, tools, thinks, (input, output): (String, String)| (window, tools, thinks, input, output);
+    assert_eq!(told("nomic-embed-text"), expected(Some(2048), Some(false), Some(false), words("text", "embedding")));
+    assert_eq!(told("qwen3:8b"), expected(Some(40960), Some(true), Some(true), words("text+image", "text")));
+    assert_eq!(told("old"), expected(None, None, None, words("text", "text")), "nothing is told of it");
+}
+
 #[tokio::test]
 async fn lm_studio_tells_kinds_and_windows() {
     let models = json!({ "object": "list", "data": [
