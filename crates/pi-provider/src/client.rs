@@ -209,7 +209,7 @@ impl Client {
         let deadline = self.inner.timeouts.deadline(manifest, Mode::Stream);
         let opened = within(None, deadline, until_cancelled(cancel, foreign.open(asked))).await;
         let events = opened.map_err(|overrun| overrun.into_error(&manifest.id))??;
-        let facts = Facts { replaced_by, findings, ..Facts::new(dialect) };
+        let facts = Facts { replaced_by, findings, is_streamed: true, ..Facts::new(dialect) };
         let prepared = &prepared;
         let (mode, credential, text_calls) = (Mode::Stream, None, None);
         let attempts = call.options.attempts;
@@ -245,6 +245,7 @@ impl Client {
             facts.take(&mut reply);
             let carried = exchange.carried();
             let source = Source::of_reply(reply.body, prepared, &carried, &facts.headers);
+            facts.is_streamed = source.is_streamed();
             let mut answer = self.answer(&terms, carried, facts, source, Some(reply.pass));
             // Whoever repeats the whole call looks at its beginning alone.
             if attempts != Attempts::Client {
@@ -270,7 +271,8 @@ impl Client {
                 &Carried::default(),
             ));
         }
-        let facts = Facts { status: Some(reply.status), attempts: 1, ..facts };
+        let is_streamed = terms.mode == Mode::Stream;
+        let facts = Facts { status: Some(reply.status), attempts: 1, is_streamed, ..facts };
         let source = match terms.mode {
             Mode::Stream => {
                 let pieces = Box::pin(reply.into_stream(self.inner.demo_pause));

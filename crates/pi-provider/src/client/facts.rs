@@ -30,6 +30,8 @@ pub struct Facts {
     pub sent_body: Option<Bytes>,
     /// What the guardrails found, in the prompt and so far in the answer.
     pub findings: Vec<Finding>,
+    /// Whether the answer came in pieces. Some servers answer with a whole one though a stream was asked for.
+    pub is_streamed: bool,
     /// Pieces of a stream that were no JSON and that no rule reads, once the answer has ended.
     pub unread: u64,
 }
@@ -48,6 +50,7 @@ impl Facts {
             replaced_by: Vec::new(),
             sent_body: None,
             findings: Vec::new(),
+            is_streamed: false,
             unread: 0,
         }
     }

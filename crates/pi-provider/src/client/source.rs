@@ -38,6 +38,10 @@ pub(super) enum Source {
 impl Source {
     pub(super) fn of_reply(body: ReplyBody, prepared: &Prepared, carried: &Carried, headers: &HeaderMap) -> Self {
         match body {
+            ReplyBody::Whole(body) if is_streamed(prepared, headers, &body) => {
+                let pieces = Box::pin(futures_util::stream::iter([body]));
+                Self::Local { pieces, decoder: prepared.decoder(carried) }
+            }
             ReplyBody::Whole(body) => Self::Whole(body),
             ReplyBody::Stream { first, rest } if is_unstreamed(prepared, headers, &first) => {
                 Self::Unstreamed { body: first.into(), rest }
@@ -47,6 +51,23 @@ impl Source {
             }
         }
     }
+
+    /// Whether it comes in pieces.
+    pub(super) fn is_streamed(&self) -> bool {
+        match self {
+            Self::Http { .. } | Self::Local { .. } | Self::Foreign(_) => true,
+            Self::Whole(_) | Self::Unstreamed { .. } | Self::Over => false,
+        }
+    }
+}
+
+/// Some servers know nothing but streams, and answer with one whatever they were asked for.
+fn is_streamed(prepared: &Prepared, headers: &HeaderMap, body: &[u8]) -> bool {
+    let decoder = prepared.manifest.streaming.as_ref().map(|streaming| &streaming.decoder);
+    let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let body = without_mark(body).trim_ascii_start();
+    let begins = kind.starts_with("text/event-stream") || body.starts_with(b"data:") || body.starts_with(b"event:");
+    begins && matches!(decoder.map_or(Form::Sse, Form::of), Form::Sse) && !body.starts_with(b"{")
 }
 
 /// Some servers answer a request for a stream with one object, whatever they call it, and some call a stream an object. Where

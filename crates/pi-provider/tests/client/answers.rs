@@ -47,6 +47,21 @@ async fn whole_answer_gives_the_same_kind_of_events() {
 }
 
 #[tokio::test]
+async fn stream_is_read_though_a_whole_answer_was_asked_for() {
+    let fixture = Fixture::new(Script::new().then(hello())).await;
+    let completion = fixture.complete().await.unwrap();
+    assert_eq!(completion.events[..2], [content("Hello, "), content("world")]);
+    assert!(completion.facts.is_streamed);
+}
+
+#[tokio::test]
+async fn it_is_known_whether_an_answer_was_streamed() {
+    let fixture = Fixture::new(Script::new().then(hello()).then(whole("Hi"))).await;
+    assert!(fixture.stream().await.unwrap().facts().is_streamed);
+    assert!(!fixture.stream().await.unwrap().facts().is_streamed);
+}
+
+#[tokio::test]
 async fn connections_are_used_again() {
     let fixture = Fixture::new(Script::new().then(hello()).then(whole("a")).then(hello())).await;
     fixture.text().await.unwrap();
