@@ -27,6 +27,8 @@ pub enum Obstacle {
     NotTls { address: String },
     #[error("the proxy does not lead there: {reason}")]
     Proxy { reason: String },
+    #[error("the proxy wants to know who asks")]
+    ProxyCredential,
     #[error("{reason}")]
     Other { reason: String },
 }
@@ -58,6 +60,9 @@ impl Obstacle {
             Self::Proxy { .. } => {
                 "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY; NO_PROXY names hosts that are reached directly"
             }
+            Self::ProxyCredential => {
+                "write name and password before its host, as in HTTPS_PROXY=http://user:password@proxy:3128"
+            }
             Self::Other { .. } => "check the address, and whether the server runs",
         }
     }
@@ -84,7 +89,7 @@ impl Obstacle {
                 hide(reason);
             }
             Self::Proxy { reason } | Self::Other { reason } => hide(reason),
-            Self::HungUp => {}
+            Self::HungUp | Self::ProxyCredential => {}
         }
         self
     }
@@ -92,7 +97,7 @@ impl Obstacle {
     /// Whether it stays as long as nobody changes the address, the machine or the server's certificate.
     pub const fn is_lasting(&self) -> bool {
         match self {
-            Self::Certificate { .. } | Self::NotTls { .. } => true,
+            Self::Certificate { .. } | Self::NotTls { .. } | Self::ProxyCredential => true,
             Self::UnknownHost { .. }
             | Self::Refused { .. }
             | Self::NoRoute { .. }
@@ -109,6 +114,9 @@ impl Obstacle {
         let causes: Vec<&(dyn Error + 'static)> = std::iter::successors(Some(error), |&cause| beneath(cause)).collect();
         let says = |words: &str| causes.iter().any(|cause| cause.to_string().contains(words));
         let reason = causes.last().map(ToString::to_string).unwrap_or_default();
+        if says("proxy authorization required") {
+            return Self::ProxyCredential;
+        }
         if says("tunnel error") || says("socks") {
             return Self::Proxy { reason };
         }
@@ -229,8 +237,17 @@ mod tests {
         let plain = rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType);
         check(wrapped(plain), Way::Direct, "https://models.example:8443 does not speak TLS");
         let tunnel = Told("tunnel error", Some(Box::new(Told("proxy authorization required", None))));
-        check(tunnel, Way::Proxied, "the proxy does not lead there: proxy authorization required");
+        check(tunnel, Way::Proxied, "the proxy wants to know who asks");
+        let closed = Told("tunnel error", Some(Box::new(Told("unsuccessful", None))));
+        check(closed, Way::Proxied, "the proxy does not lead there: unsuccessful");
         check(Told("something new", None), Way::Direct, "something new");
+    }
+
+    /// Asking again with the same name, or none, would end the same.
+    #[test]
+    fn proxy_that_asks_who_one_is_is_not_asked_again() {
+        assert!(Obstacle::ProxyCredential.is_lasting());
+        assert!(Obstacle::ProxyCredential.hint().contains("HTTPS_PROXY=http://user:password@"));
     }
 
     #[test]
@@ -245,6 +262,7 @@ mod tests {
             Obstacle::Certificate { host: text(), reason: text() },
             Obstacle::NotTls { address: text() },
             Obstacle::Proxy { reason: text() },
+            Obstacle::ProxyCredential,
             Obstacle::Other { reason: text() },
         ] {
             let told = obstacle.hiding(&secrets);
