@@ -82,6 +82,15 @@ pub struct RequestMapping {
     /// Ours: what the id of a tool call may look like; ids of other providers are rewritten to fit.
     #[serde(default)]
     pub tool_call_ids: Option<IdRule>,
+    /// Ours: standard parameters of which only one can be sent; the first of those that are asked for is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclusive_parameters: Vec<Vec<String>>,
+    /// Ours: members that the dialect sends by itself and this provider refuses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted_members: Vec<String>,
+    /// Ours: what the model said goes back as a plain text, where items of Responses are refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain_assistant_text: Option<bool>,
 }
 
 /// What an id may look like.
@@ -351,6 +360,9 @@ pub struct ThinkingFormat {
     pub below_max_tokens: bool,
     /// Standard parameters that cannot be sent while the model thinks.
     pub forbids: Vec<String>,
+    /// Standard parameters that can be sent while the model thinks only from this value on.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub at_least: IndexMap<String, f64>,
 }
 
 /// What happens to content that the provider cannot take.

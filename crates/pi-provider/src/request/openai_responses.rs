@@ -56,7 +56,11 @@ impl Serialize for Items<'_> {
                 }
                 Turn::Assistant(parts) => {
                     // Items with ids are refused without the thoughts that led to them.
-                    let ids = if parts.iter().all(is_replayable) { Ids::Kept } else { Ids::Dropped };
+                    let ids = match plan.contract.request_mapping.plain_assistant_text {
+                        Some(true) => Ids::Unknown,
+                        _ if parts.iter().all(is_replayable) => Ids::Kept,
+                        _ => Ids::Dropped,
+                    };
                     for part in parts {
                         said(part, plan.role("assistant"), ids, &mut items)?;
                     }
@@ -81,6 +85,8 @@ impl Serialize for Items<'_> {
 enum Ids {
     Kept,
     Dropped,
+    /// The provider has no items of what was said, only texts.
+    Unknown,
 }
 
 /// One thing that the model said.
@@ -90,9 +96,11 @@ fn said<S: SerializeSeq>(part: &Part<'_>, role: &str, ids: Ids, items: &mut S) -
             // The signature of a text is the id of its item.
             match signature.filter(|signature| ids == Ids::Kept && signature.starts_with("msg_")) {
                 Some(id) => items.serialize_element(&message_item(role, text, id)),
+                None if ids == Ids::Unknown => items.serialize_element(&Message { role, content: Content::Text(text) }),
                 None => items.serialize_element(&Message { role, content: Content::Output(text) }),
             }
         }
+        Part::Thinking { .. } if ids == Ids::Unknown => Ok(()),
         Part::Thinking { text, signature, .. } => match thought(text, *signature) {
             Some(item) => items.serialize_element(&item),
             None => Ok(()),

@@ -1,5 +1,7 @@
 //! What the answer must look like, in each dialect's members.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::{Target, change::Changes};
@@ -44,8 +46,12 @@ pub(super) fn members(
     };
     let (field, value) = match dialect {
         Dialect::OpenaiChat | Dialect::Demo => ("response_format", chat(format)),
+        // Under the name that Chat Completions have for it, it has their form.
+        Dialect::OpenaiResponses if contract.response_format_field.as_deref() == Some("response_format") => {
+            ("response_format", chat(format))
+        }
         Dialect::OpenaiResponses => ("text.format", responses(format)),
-        Dialect::AnthropicMessages => ("output_config.format", anthropic(format)),
+        Dialect::AnthropicMessages => ("output_config.format", anthropic(format, changes)),
         Dialect::GeminiGenerate => return gemini(format),
         Dialect::CohereV2 => ("response_format", cohere(format)),
     };
@@ -78,10 +84,86 @@ fn responses(format: &ResponseFormat) -> Option<Value> {
     }
 }
 
-fn anthropic(format: &ResponseFormat) -> Option<Value> {
+fn anthropic(format: &ResponseFormat, changes: &mut Changes) -> Option<Value> {
     match format {
         ResponseFormat::Text | ResponseFormat::Json => None,
-        ResponseFormat::JsonSchema { schema, .. } => Some(json!({"type": "json_schema", "schema": schema})),
+        ResponseFormat::JsonSchema { schema, .. } => {
+            let closed = Closed::of(schema);
+            if !closed.left_out.is_empty() {
+                let words = closed.left_out.iter().copied().collect::<Vec<_>>().join(", ");
+                changes.changed("response_format", format!("without {words}, which the API refuses in a schema"));
+            }
+            if closed.has_closed {
+                changes.changed("response_format", "objects are closed (additionalProperties: false), as the API asks");
+            }
+            Some(json!({"type": "json_schema", "schema": closed.schema}))
+        }
+    }
+}
+
+/// A schema as Anthropic takes it: every object closed, and without the limits of numbers, texts and lists.
+struct Closed {
+    schema: Value,
+    has_closed: bool,
+    left_out: BTreeSet<&'static str>,
+}
+
+/// Limits that Anthropic refuses; of `minItems` it takes 0 and 1.
+const REFUSED: [&str; 13] = [
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "patternProperties",
+];
+
+impl Closed {
+    fn of(schema: &Value) -> Self {
+        let mut closed = Self { schema: schema.clone(), has_closed: false, left_out: BTreeSet::new() };
+        let mut schema = std::mem::take(&mut closed.schema);
+        closed.close(&mut schema);
+        Self { schema, ..closed }
+    }
+
+    /// Names of properties are no keywords, so only places where a schema stands are looked into.
+    fn close(&mut self, schema: &mut Value) {
+        let Value::Object(members) = schema else { return };
+        let is_taken = |name: &str, value: &Value| name == "minItems" && value.as_u64().is_some_and(|least| least < 2);
+        for name in REFUSED {
+            if members.get(name).is_some_and(|value| !is_taken(name, value)) {
+                members.shift_remove(name);
+                self.left_out.insert(name);
+            }
+        }
+        let is_object = match members.get("type") {
+            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
+            Some(kind) => kind == "object",
+            None => members.contains_key("properties"),
+        };
+        if is_object && members.get("additionalProperties") != Some(&Value::Bool(false)) {
+            members.insert("additionalProperties".to_owned(), Value::Bool(false));
+            self.has_closed = true;
+        }
+        for (name, member) in members.iter_mut() {
+            match (name.as_str(), member) {
+                ("properties" | "$defs" | "definitions", Value::Object(named)) => {
+                    named.values_mut().for_each(|schema| self.close(schema));
+                }
+                ("anyOf" | "allOf" | "oneOf" | "prefixItems" | "items", Value::Array(list)) => {
+                    list.iter_mut().for_each(|schema| self.close(schema));
+                }
+                ("items" | "not" | "if" | "then" | "else", inner) => self.close(inner),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -128,6 +210,39 @@ fn is_strict(schema: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn schema_for_anthropic_is_closed_and_without_limits() {
+        let schema = json!({"type": "object", "required": ["minimum"], "properties": {
+            "minimum": {"type": "integer", "minimum": 1, "maximum": 9},
+            "names": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"type": "string", "minLength": 2}},
+            "more": {"anyOf": [{"type": "null"}, {"type": ["object", "null"], "properties": {"a": {"type": "string"}}}]},
+        }});
+        let mut changes = Changes::default();
+        let format = ResponseFormat::JsonSchema { name: "answer".to_owned(), schema };
+        assert_eq!(
+            anthropic(&format, &mut changes).unwrap()["schema"],
+            json!({"type": "object", "required": ["minimum"], "additionalProperties": false, "properties": {
+                "minimum": {"type": "integer"},
+                "names": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+                "more": {"anyOf": [{"type": "null"}, {"type": ["object", "null"], "additionalProperties": false,
+                                                     "properties": {"a": {"type": "string"}}}]},
+            }})
+        );
+        let told: Vec<String> = changes.into_vec().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "changed response_format: without maxItems, maximum, minLength, minimum, which the API refuses in a schema",
+                "changed response_format: objects are closed (additionalProperties: false), as the API asks",
+            ]
+        );
+        let closed = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        let mut changes = Changes::default();
+        let format = ResponseFormat::JsonSchema { name: "answer".to_owned(), schema: closed.clone() };
+        assert_eq!(anthropic(&format, &mut changes).unwrap()["schema"], closed);
+        assert!(changes.into_vec().is_empty());
+    }
 
     #[test]
     fn only_a_closed_schema_is_strict() {

@@ -292,11 +292,17 @@ pub(super) fn members(
         None => options.parallel_tools,
     };
     let sent = parameters::checked(names, &parameters, changes)?;
+    let sent = without_excluded(&plan.contract.request_mapping.exclusive_parameters, sent, changes);
     for (name, value) in &sent {
         place(&mut members, &names.place_in_body(name), value.clone());
     }
     let choice = tools::choice(target, options, call.prompt, &plan.tools, changes);
     let activation = thinking::activate(target, rules, names, (options, choice), &mut members, changes);
+    for name in &plan.contract.request_mapping.omitted_members {
+        if !sent.iter().any(|(sent, _)| sent == name) {
+            members.shift_remove(name);
+        }
+    }
     parameters::tell_replaced(names, &sent, &members, changes);
     let parallel = tools::parallel(target, wanted, call.prompt, &plan.tools, changes);
     merge(&mut members, &choice_members(plan.dialect, choice, parallel, changes));
@@ -314,6 +320,24 @@ pub(super) fn members(
         }
     }
     Ok((members, activation))
+}
+
+/// Of parameters that exclude each other, the first that is there.
+fn without_excluded(
+    groups: &[Vec<String>],
+    mut sent: Vec<(String, Value)>,
+    changes: &mut Changes,
+) -> Vec<(String, Value)> {
+    for group in groups {
+        let is_sent = |name: &&String| sent.iter().any(|(sent, _)| sent == *name);
+        let present: Vec<&String> = group.iter().filter(is_sent).collect();
+        let [first, others @ ..] = present.as_slice() else { continue };
+        for name in others {
+            changes.dropped(name.as_str(), format!("the provider takes it only without {first}"));
+        }
+        sent.retain(|(name, _)| !others.contains(&name));
+    }
+    sent
 }
 
 /// The members that a server is sent because somebody says that it knows them, and not those that it does not.

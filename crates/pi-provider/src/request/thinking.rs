@@ -128,6 +128,12 @@ fn remove_forbidden(format: &ThinkingFormat, names: &Names<'_>, members: &mut Ma
         // Nothing is lost where it was not there.
         let _ = remove(members, &names.place_in_body(name));
     }
+    for (name, least) in &format.at_least {
+        let place = names.place_in_body(name);
+        if at(members, &place).and_then(Value::as_f64).is_some_and(|value| value < *least) {
+            let _ = remove(members, &place);
+        }
+    }
 }
 
 /// Whether anybody said how this model is told to think. Where only the provider as a whole is known to have models that

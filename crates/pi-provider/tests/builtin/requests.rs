@@ -1,7 +1,8 @@
 //! Requests to the built-in providers: where they go, how thinking is asked for, and that every model can be asked.
 
 use pi_provider::{
-    CacheRetention, Call, CallError, Manifest, Mode, Options, Request, Target, ToolChoice, batch, builtin,
+    CacheRetention, Call, CallError, Manifest, Mode, Options, Request, ResponseFormat, Target, ToolChoice, batch,
+    builtin,
     catalog::{Catalog, Origin, Source, SourceFile},
     credential::Trust,
     demo,
@@ -90,7 +91,9 @@ fn requests_go_where_the_provider_listens() {
         ("cohere", "command-a-03-2025", "https://api.cohere.com/v2/chat"),
         ("deepseek", "deepseek-flash", "https://api.deepseek.com/chat/completions"),
         ("groq", "openai/gpt-oss-120b", "https://api.groq.com/openai/v1/chat/completions"),
-        ("perplexity", "sonar", "https://api.perplexity.ai/chat/completions"),
+        ("perplexity", "perplexity/sonar", "https://api.perplexity.ai/v1/responses"),
+        ("perplexity", "anthropic/claude-sonnet-4-6", "https://api.perplexity.ai/v1/responses"),
+        ("perplexity", "sonar", "https://api.perplexity.ai/v1/chat/completions"),
         ("zhipu", "glm-5.2", "https://api.z.ai/api/paas/v4/chat/completions"),
         ("huggingface", "openai/gpt-oss-120b", "https://router.huggingface.co/v1/chat/completions"),
         ("ollama", "qwen3:8b", "http://127.0.0.1:11434/v1/chat/completions"),
@@ -189,6 +192,9 @@ fn thinking_is_asked_for_in_each_providers_words() {
         ),
         ("doubao", "doubao-seed-1-8-251228", High, json!({ "thinking": { "type": "enabled" } })),
         ("xai", "grok-4.7", Xhigh, json!({ "reasoning_effort": "xhigh" })),
+        ("xai", "grok-4.3", Off, json!({ "reasoning_effort": "none" })),
+        ("cerebras", "zai-glm-4.7", Off, json!({ "reasoning_effort": "none" })),
+        ("cerebras", "zai-glm-4.7", High, json!({})),
         ("minimax", "MiniMax-M3", Off, json!({ "reasoning_split": true })),
         ("together", "Qwen/Qwen3.5-397B-A17B", Off, json!({ "reasoning": { "enabled": false } })),
         ("demo", "demo", Low, json!({ "reasoning_effort": "low" })),
@@ -296,13 +302,79 @@ fn every_chat_model_can_be_asked_at_every_level() {
                     .as_ref()
                     .is_some_and(|levels| levels.get(level.as_str()).is_some_and(|value| !value.is_null()));
                 // That two levels of a model are the same is told, and neither becomes the other.
-                let becomes = |reason: &str| !reason.contains(" is sent as ");
+                let becomes = |reason: &str| !reason.contains(" is sent as ") && !reason.contains("below max_tokens");
                 let changed =
                     request.changes.iter().any(|change| change.option == "thinking" && becomes(&change.reason));
                 assert!(!(named && changed), "{}/{id} {level}: {:?}", built_in.id, request.changes);
             }
         }
     }
+}
+
+/// What a model thinks is part of its answer, so a small limit must leave room for both.
+#[test]
+fn thinking_leaves_room_for_the_answer() {
+    let sent = |id: &str, model: &str| {
+        let request = request(&manifest(id), model, ThinkingLevel::High, json!({ "max_tokens": 4000 }));
+        assert!(request.changes.iter().any(|change| change.reason.contains("below max_tokens (4000)")), "{id}");
+        Value::Object(body(&request))
+    };
+    let gemini = sent("gemini", "gemini-2.5-pro");
+    assert_eq!(gemini["generationConfig"]["thinkingConfig"]["thinkingBudget"], 2048);
+    let cohere = sent("cohere", "command-a-plus-05-2026");
+    assert_eq!(cohere["thinking"]["token_budget"], 2048);
+}
+
+#[test]
+fn sampling_of_anthropic_is_sent_as_it_is_taken() {
+    let sent = |level, parameters: Value| {
+        let request = request(&manifest("anthropic"), "claude-haiku-4-5", level, parameters);
+        let dropped: Vec<String> = request.changes.iter().map(|change| change.option.clone()).collect();
+        let body = body(&request);
+        (body.get("temperature").cloned(), body.get("top_p").cloned(), dropped)
+    };
+    let told = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let both = json!({ "max_tokens": 9000, "temperature": 0.5, "top_p": 0.5 });
+    assert_eq!(sent(ThinkingLevel::Off, both), (Some(json!(0.5)), None, told(&["top_p"])));
+    let low = json!({ "max_tokens": 9000, "top_p": 0.5 });
+    assert_eq!(sent(ThinkingLevel::Off, low.clone()), (None, Some(json!(0.5)), told(&[])));
+    assert_eq!(sent(ThinkingLevel::Low, low), (None, None, told(&["top_p"])));
+    let high = json!({ "max_tokens": 9000, "top_p": 0.97 });
+    assert_eq!(sent(ThinkingLevel::Low, high), (None, Some(json!(0.97)), told(&[])));
+}
+
+/// Its API refuses every member that it does not know.
+#[test]
+fn perplexity_is_sent_only_what_it_knows() {
+    let sonar = request(&manifest("perplexity"), "perplexity/sonar", ThinkingLevel::Low, json!({ "max_tokens": 100 }));
+    let expected = json!({
+        "model": "perplexity/sonar", "instructions": "Be brief.", "preset": "fast", "max_output_tokens": 100, "stream": true,
+        "input": [{ "role": "user", "content": [{ "type": "input_text", "text": "Hello!" }] }],
+    });
+    assert_eq!(Value::Object(body(&sonar)), expected);
+    let searched = request(&manifest("perplexity"), "perplexity/sonar", ThinkingLevel::Off, json!({ "preset": "low" }));
+    assert_eq!(body(&searched)["preset"], "low");
+    let other = body(&request(&manifest("perplexity"), "openai/gpt-5.5", ThinkingLevel::Low, json!({})));
+    assert_eq!(other["reasoning"], json!({ "effort": "low" }));
+    assert!(!other.contains_key("store") && !other.contains_key("include"), "{other:?}");
+
+    let messages = [
+        json!({ "role": "user", "content": "Hello!" }),
+        json!({ "role": "assistant", "content": "Hi." }),
+        json!({ "role": "user", "content": "And?" }),
+    ];
+    let mut plain = plain(&messages, &Map::new()).unwrap();
+    let schema = json!({ "type": "object", "properties": {} });
+    plain.options.response_format = ResponseFormat::JsonSchema { name: "answer".to_owned(), schema: schema.clone() };
+    let manifest = manifest("perplexity");
+    let (model, entry) = ("perplexity/sonar", manifest.models.get("perplexity/sonar"));
+    let target = Target { manifest: &manifest, model, entry, base_url: None, lookup: &environment };
+    let request = build(&target, Call { prompt: &plain.prompt, options: &plain.options }, Mode::Whole).unwrap();
+    let body = body(&request);
+    assert_eq!(body["input"][1], json!({ "role": "assistant", "content": "Hi." }));
+    let inner = json!({ "name": "answer", "schema": schema, "strict": false });
+    assert_eq!(body["response_format"], json!({ "type": "json_schema", "json_schema": inner }));
+    assert!(!body.contains_key("text"));
 }
 
 #[test]
