@@ -383,6 +383,9 @@ pub(crate) fn checked(text: &str) -> Result<String, ModelFailure> {
                       into a variable and name that with --api-key-env";
         return Err(bad(reason));
     }
+    if url.fragment().is_some() {
+        return Err(bad("what follows a # is never sent to a server; write it as %23 if it belongs to the path"));
+    }
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(text.trim_end_matches('/').to_owned()),
         _ => Err(bad("only http and https are spoken")),

@@ -200,8 +200,8 @@ pub(crate) enum Notation {
 #[derive(Args)]
 pub(crate) struct TestArguments {
     /// The id of a provider, or another name of it; /MODEL behind it says which model is asked
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) id: String,
+    #[arg(value_parser = NonEmptyStringValueParser::new(), required_unless_present = "base_url")]
+    pub(crate) id: Option<String>,
     /// The model that is asked [default: the provider's usual one, as in `pi ask`]
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: Option<String>,

@@ -33,6 +33,9 @@ const COLUMNS: [Column; 8] = [
     Column { title: "credential", align: Align::Left, room: Room::CutToOrLeaveOut(10, 0) },
 ];
 
+/// What manifests call models that end soon, or have ended.
+const ENDING: [&str; 3] = ["deprecated", "retired", "legacy"];
+
 /// Behind a price that is higher for long prompts.
 const MORE: &str = "+";
 /// Behind the price of a model whose price for what comes from a cache is not known.
@@ -45,6 +48,9 @@ struct Line<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
+    /// `deprecated`, `retired`, `preview` and the like.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_window: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,6 +139,7 @@ impl Row<'_> {
             provider: manifest.id.as_str(),
             model: &self.found.id,
             name: model.and_then(|it| it.name.as_deref()),
+            status: model.and_then(|it| it.status.as_deref()),
             context_window: model.and_then(|it| it.context_window),
             max_output_tokens: model.and_then(|it| it.max_output_tokens),
             pricing: self.pricing(),
@@ -156,7 +163,8 @@ impl Row<'_> {
         let pricing = self.pricing().cloned().unwrap_or_default();
         let more = if pricing.tiers.is_empty() { "" } else { MORE };
         let unsure = if is_unsure(&pricing) { UNSURE } else { "" };
-        let can: Vec<String> = marks(manifest, model).iter().map(Mark::to_string).collect();
+        let status = model.and_then(|it| it.status.clone()).filter(|status| ENDING.contains(&status.as_str()));
+        let can: Vec<String> = status.into_iter().chain(marks(manifest, model).iter().map(Mark::to_string)).collect();
         let credential = match (manifest.id.as_str(), is_local(manifest)) {
             (DEMO, _) => Cell::toned(Tone::Warning, "demo: no real model"),
             (_, true) if self.found.entry.is_trusted() => Cell::toned(Tone::Good, "on this machine"),

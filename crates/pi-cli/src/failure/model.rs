@@ -213,8 +213,10 @@ impl ModelFailure {
     }
 
     pub(crate) fn exit(&self) -> Exit {
+        // A server may say 499 too; then nobody here has interrupted anything.
+        let is_refused = matches!(self.call(), Some(CallError::Refused { .. }));
         match self.code() {
-            Some(ErrorCode::Cancelled) => Exit::Interrupted,
+            Some(ErrorCode::Cancelled) if !is_refused => Exit::Interrupted,
             Some(code) if code.is_retryable() => Exit::TryAgain,
             Some(_) | None => Exit::Trouble,
         }

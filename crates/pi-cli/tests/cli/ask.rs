@@ -656,6 +656,27 @@ fn call_without_arguments_is_shown_with_none() {
 }
 
 #[test]
+fn picture_in_an_answer_is_told() {
+    let parts = json!([{"text": "Here:"}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}]);
+    let candidate = json!({"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"});
+    let running = Running::new(Script::new().then(Reply::events([frame(&json!({"candidates": [candidate]}))])));
+    let world = World::new();
+    let mut command = world.command("ask Draw --model gemini/gemini-2.5-flash");
+    let url = running.server.url();
+    let told = shown(&command.args(["--base-url", &url]).env("GEMINI_API_KEY", "k").output().expect("pi runs"));
+    assert!(told.starts_with("Here:\n"), "{told}");
+    assert!(told.contains("note: the answer holds image/png, which is not shown here; --json prints it"), "{told}");
+}
+
+/// Its 499 says that somebody closed a connection, and that was not the person here.
+#[test]
+fn server_that_says_cancelled_is_no_interrupt() {
+    let running = Running::new(Script::new().otherwise(refusal(499, "cancelled", "The client went away.")));
+    let arguments = format!("ask Hi --model m --base-url {}", running.base_url());
+    assert!(World::new().run(&arguments).ends_with("--- exit 2"));
+}
+
+#[test]
 fn error_in_the_place_of_an_answer_is_tried_again() {
     let busy = Reply::events([frame(&json!({"error": {"type": "overloaded_error", "message": "busy"}}))]);
     let running = Running::new(Script::new().then(busy).otherwise(stream(&["Hello"])));

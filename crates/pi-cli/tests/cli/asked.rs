@@ -352,6 +352,22 @@ fn only_model_of_a_server_need_not_be_named() {
     assert!(error.contains("name one with --model: one, two"), "{error}");
 }
 
+/// A server that has no manifest, and does not stream though it is asked to.
+#[test]
+fn server_is_tested_at_its_address() {
+    let answer = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "pong"}, "finish_reason": "stop"}]});
+    for line in ["provider test", "provider test server"] {
+        let running = Running::new(Script::new().then(list(&["solo"])).otherwise(Reply::json(200, &answer)));
+        let shown = World::new().run(&format!("{line} --base-url {}", running.base_url()));
+        assert!(shown.starts_with("server/solo\n"), "{shown}");
+        assert!(shown.contains("passed  question"), "{shown}");
+        assert!(
+            shown.contains("odd     stream") && shown.contains("not streamed, it came as a whole: pong"),
+            "{shown}"
+        );
+    }
+}
+
 #[test]
 fn words_without_quotes_are_one_question() {
     let running = Running::new(Script::new().then(stream(&["ok"])));

@@ -54,6 +54,14 @@ fn models_are_listed_with_what_is_known() {
 }
 
 #[test]
+fn models_that_end_are_marked() {
+    let shown = run(&quiet_world(), "models openai/gpt-4.1", &[]);
+    assert!(shown.contains("deprecated tools"), "{shown}");
+    let lines = run(&quiet_world(), "models groq/llama-3.1-8b-instant --json", &[]);
+    assert!(lines.contains(r#""status":"retired""#), "{lines}");
+}
+
+#[test]
 fn table_has_all_columns_where_nobody_looks() {
     let all = run(&quiet_world(), "models", &[]);
     let head = all.lines().next().expect("a line");

@@ -2,8 +2,12 @@
 //! whatever is said about the answer on standard error. A tool call is shown when it is complete.
 
 use pi_provider::{NAMELESS_CALL, StreamEvent};
+use serde_json::Value;
 
 use crate::console::{Console, Tone, printable};
+
+/// The event of the standard for what is no text in an answer.
+const PICTURE: &str = "MultimodalFrame";
 
 /// What of the answer is not shown yet.
 #[derive(Default)]
@@ -36,6 +40,12 @@ impl Screen {
             StreamEvent::Other { name, .. } if name == NAMELESS_CALL => {
                 console.end_line();
                 console.note("pieces of a tool call without a name were dropped");
+            }
+            StreamEvent::Other { name, fields } if name == PICTURE => {
+                console.end_line();
+                let kind = fields.get("mime_type").and_then(Value::as_str).unwrap_or("something that is no text");
+                console
+                    .note(&format!("the answer holds {}, which is not shown here; --json prints it", printable(kind)));
             }
             // Of several answers people see the first; `--json` shows all.
             StreamEvent::PartialContentDelta { .. }

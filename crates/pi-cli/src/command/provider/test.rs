@@ -18,7 +18,7 @@ use crate::{
     amount::counted,
     arguments::model::TestArguments,
     asking::{self, Answered, Asker, Manner, News, Unanswered, Wish},
-    choice::{self, Chosen, OwnSettings, Wanted},
+    choice::{self, Chosen, OwnSettings, SERVER_ID, Wanted},
     command::ask::{cost, dollars, tokens},
     console::{Console, Reader, Tone, printable},
     env::Environment,
@@ -85,17 +85,24 @@ pub(crate) fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let mut providers = Providers::load(&arguments.sources, environment, console)?;
-    let (id, model) = match arguments.id.split_once('/') {
+    // Without a provider there is an address: a server of the OpenAI kind, as in `pi ask`.
+    let named = arguments.id.as_deref().unwrap_or(SERVER_ID);
+    let (id, model) = match named.split_once('/') {
         Some((id, model)) if !model.is_empty() => (id, arguments.model.as_deref().or(Some(model))),
-        Some(_) | None => (arguments.id.as_str(), arguments.model.as_deref()),
+        Some(_) | None => (named, arguments.model.as_deref()),
     };
-    providers.get(id)?;
+    let bare = arguments.reach.base_url.as_deref().filter(|_| id == SERVER_ID);
+    if bare.is_none() {
+        providers.get(id)?;
+    }
     let usual = providers::timeouts(&OwnSettings::read(environment, console).settings);
     let timeouts = Timeouts { total: arguments.timeout.or(usual.total).or(Some(LONGEST_CHECK)), ..usual };
     runtime::start()?.block_on(async {
-        let wanted = Wanted { model, provider: Some(id), base_url: None };
+        let wanted = Wanted { model, provider: Some(id), base_url: bare };
         let mut chosen = choice::choose(wanted, None, &mut providers, console).await?;
-        chosen.base_url = arguments.reach.base_url.as_deref().map(choice::checked).transpose()?;
+        if bare.is_none() {
+            chosen.base_url = arguments.reach.base_url.as_deref().map(choice::checked).transpose()?;
+        }
         let mut asker = Asker::new(&arguments.reach, &mut chosen, &providers, timeouts)?;
         asker.stop_on_interrupt();
         let mut exit = Exit::Success;
@@ -219,6 +226,9 @@ impl Check {
                 Verdict::Odd("the answer has no text".to_owned())
             }
             (Check::Question, _) => Verdict::Passed(first_words(&text)),
+            (Check::Stream, _) if !answered.facts.is_streamed => {
+                Verdict::Odd(format!("not streamed, it came as a whole: {}", first_words(&text)))
+            }
             (Check::Stream, _) => Verdict::Passed(format!("{}: {}", counted(pieces, "piece"), first_words(&text))),
         }
     }
@@ -320,6 +330,9 @@ fn show(check: Check, verdict: &Verdict, answered: Option<&Answered>, chosen: &C
     console.line(&format!("  {mark} {:<9} {time}  {}", check.words(), parts.join(" · ")));
     match (verdict, hint) {
         (_, Some(hint)) => console.hint(&hint),
+        (Verdict::Odd(_), None) if check == Check::Stream => {
+            console.hint("`pi ask` works all the same, and shows nothing before the answer is there");
+        }
         (Verdict::Odd(_), None) => {
             console.hint("the model may be too small for it; try another with --model");
         }
