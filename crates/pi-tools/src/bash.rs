@@ -3,7 +3,6 @@
 mod collect;
 mod sanitise;
 mod shell;
-pub(crate) mod spill;
 
 use std::{
     path::PathBuf,

@@ -24,6 +24,7 @@ mod progress;
 mod read;
 mod registry;
 mod shell_watch;
+mod spill;
 mod tool;
 mod tree;
 mod workspace;
@@ -36,6 +37,7 @@ pub use self::{
     read::{Picture, picture},
     registry::{DEFAULT_ACTIVE, Registry},
     shell_watch::{ShellEnd, ShellPass, ShellWatch},
+    spill::keep_whole,
     tool::{Arguments, Call, Definition, Failure, Output, Tool},
     workspace::{Images, Settings, Shell, Workspace, request},
 };

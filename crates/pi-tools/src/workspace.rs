@@ -11,11 +11,11 @@ use pi_policy::{Action, BadCall, Extent, Location, Moment, Places, Request, Subj
 use pi_redact::Redactor;
 
 use crate::{
-    bash::spill,
     environment::Environment,
     files::{self, FileQueue, exists},
     path,
     shell_watch::ShellWatch,
+    spill,
     tool::Arguments,
 };
 
@@ -84,8 +84,8 @@ impl Workspace {
         Self { watch: Some(watch), ..self }
     }
 
-    /// The name of a file in which output of a command was kept that was too long to be shown; nothing if the location, in
-    /// which links were followed, is another.
+    /// The name of a file in which output was kept that was too long to be shown; nothing if the location, in which links
+    /// were followed, is another.
     pub fn spilled<'a>(&self, location: &'a Location) -> Option<&'a str> {
         let path = Path::new(location.absolute());
         let name = path.file_name()?.to_str()?;

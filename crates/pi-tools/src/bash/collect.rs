@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use pi_redact::{MARK, Redactor, Stream};
 use tokio::{fs::File, io::AsyncWriteExt};
 
-use super::{
-    sanitise::{Sanitiser, Stroke},
+use super::sanitise::{Sanitiser, Stroke};
+use crate::{
     spill,
+    truncate::{self, Extent, MAX_BYTES, MAX_LINES, Truncation},
 };
-use crate::truncate::{self, Extent, MAX_BYTES, MAX_LINES, Truncation};
 
 /// When so much text has come together, its beginning goes.
 const MOST_KEPT: usize = 8 * MAX_BYTES;
@@ -243,7 +243,7 @@ impl Kept {
         if !matches!(self.place, Place::Memory) {
             return;
         }
-        let path = spill::name(&self.folder);
+        let path = spill::name(&self.folder, spill::COMMAND);
         let mut options = tokio::fs::OpenOptions::new();
         options.write(true).create_new(true);
         // What no rule takes for a secret may be one: it is for nobody else.
