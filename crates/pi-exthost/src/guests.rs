@@ -5,6 +5,7 @@
 //! or does not hear that it is cancelled is reported and costs its own answer; only guards fail closed.
 
 mod asking;
+mod excess;
 mod offer;
 mod roster;
 mod seat;
@@ -31,15 +32,17 @@ use pi_extproto::hook::{
         payload::{SessionForkEvent, SessionStartEvent, SessionSwitchEvent, StartReason, SwitchReason},
     },
 };
+use pi_transcript::ToolOutput;
 
+use self::{
+    excess::Shelf,
+    seat::{Door, Errand, Seat},
+    witness::{Watch, Witness},
+};
 pub use self::{
     offer::{Collision, GuestCommand, GuestProvider, GuestTool, Kind},
     roster::Enrolled,
     seat::{AtWork, Busy, Change},
-};
-use self::{
-    seat::{Door, Errand, Seat},
-    witness::{Watch, Witness},
 };
 use crate::{
     chain::{Chain, Flow},
@@ -220,6 +223,16 @@ impl Guests {
         if let Some(attached) = attached.iter().find(|attached| attached.id() == *guest) {
             attached.report(&during, &Trouble::Misfit { problem });
         }
+    }
+
+    /// What a tool answered, as a model is given it: no more than it can use, with a word about the rest. Answers of guests
+    /// are so already; this is for what a guest makes of the answer of another tool.
+    pub async fn shorten(&self, output: ToolOutput) -> ToolOutput {
+        self.shelf().shorten_output(output).await
+    }
+
+    fn shelf(&self) -> Shelf {
+        Shelf(self.house.get().cloned().unwrap_or_default())
     }
 
     /// Ends all guests, side by side, and waits for each no longer than for a handler.

@@ -2,11 +2,15 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use pi_transcript::message::AssistantMessage;
 
-use super::{Attached, Guests};
+use super::{
+    Attached, Guests,
+    excess::{self, Shelf},
+};
 use crate::{
     guest::{
         CommandCall, CommandOffer, GuestFault, GuestId, ProviderOffer, Registration, Rendering, StreamCall, Suggestion,
@@ -20,6 +24,7 @@ use crate::{
 #[derive(Clone)]
 pub struct GuestTool {
     attached: Attached,
+    shelf: Shelf,
     pub guest: GuestId,
     pub offer: ToolOffer,
 }
@@ -70,7 +75,7 @@ impl Guests {
             for offer in registration.tools.iter().filter(|offer| is_tool_name(&offer.definition.name)) {
                 if tools.iter().all(|tool| tool.offer.definition.name != offer.definition.name) {
                     let (attached, guest) = (attached.clone(), registration.id.clone());
-                    tools.push(GuestTool { attached, guest, offer: offer.clone() });
+                    tools.push(GuestTool { attached, shelf: self.shelf(), guest, offer: offer.clone() });
                 }
             }
         }
@@ -91,7 +96,7 @@ impl Guests {
         self.attached().iter().find_map(|attached| {
             let registration = attached.registration();
             let offer = registration.tool(name)?.clone();
-            Some(GuestTool { attached: attached.clone(), guest: registration.id.clone(), offer })
+            Some(GuestTool { attached: attached.clone(), shelf: self.shelf(), guest: registration.id.clone(), offer })
         })
     }
 
@@ -208,14 +213,17 @@ fn names(registration: &Registration) -> impl Iterator<Item = (Kind, &str)> {
 
 impl GuestTool {
     /// Runs the tool. It may take as long as it wants, and is abandoned when it does not stop within the grace. What a
-    /// failure says is for the model to read; whatever is more than a tool that threw has been reported.
-    pub async fn call(&self, call: ToolInvocation, cancel: &CancellationToken) -> Result<ToolAnswer, Trouble> {
+    /// failure says is for the model to read; whatever is more than a tool that threw has been reported. Answers and news
+    /// that are too long are cut, and say so.
+    pub async fn call(&self, mut call: ToolInvocation, cancel: &CancellationToken) -> Result<ToolAnswer, Trouble> {
         let during = During::Tool { name: call.name.clone() };
         let watched = self.attached.watch.tool(&call);
-        let answer =
-            self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.call_tool(call, ask)).await;
+        let (told, news) = mpsc::channel(call.updates.max_capacity());
+        let listener = std::mem::replace(&mut call.updates, told);
+        let work = self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.call_tool(call, ask));
+        let answer = excess::relay(work, news, &listener).await;
         watched.answered_tool(&answer);
-        answer
+        self.shelf.shorten(answer).await
     }
 
     /// Draws a call or a result of the tool as its guest wants it; nothing if it does not, or fails at it.

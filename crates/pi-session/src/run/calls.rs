@@ -338,6 +338,7 @@ impl Run {
             ToolResultVerdict::Transformed { by: _, content, details, is_error } => {
                 let content = content::from_protocol(content);
                 let output = ToolOutput { content, details, extra: outcome.output.extra.clone() };
+                let output = self.parts.guests.shorten(output).await;
                 Outcome { output, is_error, ..outcome }
             }
         }

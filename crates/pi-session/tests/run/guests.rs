@@ -59,6 +59,19 @@ outcome {"family":"tool_result","outcome":{"action":"transform","content":[{"typ
 }
 
 #[tokio::test]
+async fn result_that_an_extension_makes_too_long_is_cut_for_the_model() {
+    let long = "a".repeat(200_000);
+    let outcome = json!({ "family": "tool_result",
+        "outcome": { "action": "transform", "content": [{ "type": "text", "text": long }] } });
+    let script = format!("guest editor\non tool_result\noutcome {outcome}");
+    let (mut stage, _) = Stage::with_guests([write(), done()], &[script.as_str()]).await;
+    stage.play("go").await;
+    let sent = stage.server.requests()[1].json()["messages"].to_string();
+    assert!(sent.len() < 100_000, "{}", sent.len());
+    assert!(sent.contains("[Showing the first 80.0KB of 195.3KB. "), "{}", &sent[sent.len().saturating_sub(500)..]);
+}
+
+#[tokio::test]
 async fn question_during_a_call_is_put_before_a_person_and_answered() {
     let script = r#"guest asker
 tool look

@@ -1,0 +1,312 @@
+//! What tools of extensions answer that is more than a model is given.
+//!
+//! One place for all tiers: whoever runs an extension, its answers pass here before a session or another extension sees them.
+//! A part is shown, the whole text is kept in a file that the model may read, and the answer says so. The bounds lie a
+//! little above those of our own tools and of MCP servers, so that what says what is missing is not cut itself.
+
+use std::{io, pin::pin, sync::Weak};
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{Receiver, Sender};
+
+use pi_tools::truncate::size;
+use pi_transcript::{Block, ToolOutput};
+
+use crate::{
+    dispatcher::House,
+    guest::{GuestFault, ToolAnswer},
+    incident::Trouble,
+};
+
+/// Of the text of an answer, in bytes.
+const MOST_TEXT: usize = 80 << 10;
+/// Of its pictures, in bytes of base64.
+const MOST_PICTURES: usize = 16 << 20;
+/// Of its parts, whatever is in them.
+const MOST_PARTS: usize = 1000;
+/// Of what is kept beside it for people and programs, in bytes of JSON.
+const MOST_DETAILS: usize = 1 << 20;
+
+/// Where the whole of a long answer is kept. One that leads nowhere keeps nothing, and answers say that.
+#[derive(Clone, Default)]
+pub(super) struct Shelf(pub(super) Weak<House>);
+
+/// How much there is of the parts of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Measure {
+    text: usize,
+    pictures: usize,
+    picture_bytes: usize,
+    parts: usize,
+}
+
+impl Measure {
+    fn of(parts: &[Block]) -> Self {
+        parts.iter().fold(Self::default(), |sum, part| sum.and(part))
+    }
+
+    fn and(self, part: &Block) -> Self {
+        let parts = self.parts + 1;
+        match part {
+            Block::Text(block) => Self { text: self.text + block.text.len(), parts, ..self },
+            Block::Image(image) => Self {
+                pictures: self.pictures + 1,
+                picture_bytes: self.picture_bytes + image.data.len(),
+                parts,
+                ..self
+            },
+            Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => Self { parts, ..self },
+        }
+    }
+
+    fn fits(self) -> bool {
+        self.text <= MOST_TEXT && self.picture_bytes <= MOST_PICTURES && self.parts <= MOST_PARTS
+    }
+}
+
+/// Where all of a text is.
+enum Whole {
+    File(String),
+    /// It could not be kept.
+    Lost(String),
+    /// Nobody wants it: more will come.
+    Unwanted,
+}
+
+impl Shelf {
+    /// What a tool answered, or how it failed, as a model is given it.
+    pub(super) async fn shorten(&self, answer: Result<ToolAnswer, Trouble>) -> Result<ToolAnswer, Trouble> {
+        match answer {
+            Ok(answer) => Ok(ToolAnswer { output: self.shorten_output(answer.output).await, ..answer }),
+            Err(Trouble::Fault(GuestFault::Threw { message, stack })) if message.len() > MOST_TEXT => {
+                let place = self.keep(message.clone()).await;
+                let message = whole(&cut(vec![Block::text(message)], &place));
+                Err(Trouble::Fault(GuestFault::Threw { message, stack }))
+            }
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// The same for an output alone.
+    pub(super) async fn shorten_output(&self, output: ToolOutput) -> ToolOutput {
+        let ToolOutput { mut content, mut details, extra } = output;
+        if let Some((length, known)) = excessive(details.as_ref()) {
+            details = Some(left_out(length, &self.keep(known.to_string()).await));
+        }
+        let measure = Measure::of(&content);
+        if !measure.fits() {
+            let place = if measure.text > 0 { self.keep(whole(&content)).await } else { Whole::Unwanted };
+            if let Whole::File(path) = &place {
+                details = named(details, path);
+            }
+            content = cut(content, &place);
+        }
+        ToolOutput { content, details, extra }
+    }
+
+    async fn keep(&self, text: String) -> Whole {
+        let Some(house) = self.0.upgrade() else { return Whole::Lost("nobody keeps it".to_owned()) };
+        let kept = tokio::task::spawn_blocking(move || pi_tools::keep_whole(&house.fittings.tooling, &text)).await;
+        match kept.unwrap_or_else(|broken| Err(io::Error::other(broken))) {
+            Ok(path) => Whole::File(path.to_string_lossy().into_owned()),
+            Err(error) => Whole::Lost(error.to_string()),
+        }
+    }
+}
+
+/// Passes on what a tool has found so far, while it works, no more of it than of an answer.
+pub(super) async fn relay<T>(
+    work: impl Future<Output = T>,
+    mut news: Receiver<ToolOutput>,
+    listener: &Sender<ToolOutput>,
+) -> T {
+    let pass = |output: ToolOutput| {
+        let ToolOutput { mut content, mut details, extra } = output;
+        if !Measure::of(&content).fits() {
+            content = cut(content, &Whole::Unwanted);
+        }
+        if let Some((length, _)) = excessive(details.as_ref()) {
+            details = Some(left_out(length, &Whole::Unwanted));
+        }
+        // A full channel drops it: the next one says more.
+        let _ = listener.try_send(ToolOutput { content, details, extra });
+    };
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => {
+                while let Ok(last) = news.try_recv() {
+                    pass(last);
+                }
+                return done;
+            }
+            Some(output) = news.recv() => pass(output),
+        }
+    }
+}
+
+/// Leaves out what is too much, and says behind the rest what it was and where all of it is.
+fn cut(parts: Vec<Block>, place: &Whole) -> Vec<Block> {
+    let total = Measure::of(&parts);
+    let (mut shown, mut kept, mut is_full) = (Measure::default(), Vec::new(), false);
+    for part in parts.into_iter().take(MOST_PARTS) {
+        let part = match part {
+            // Behind what is cut nothing else is said.
+            Block::Text(_) if is_full => continue,
+            Block::Text(block) if shown.text + block.text.len() > MOST_TEXT => {
+                is_full = true;
+                let end = block.text.floor_char_boundary(MOST_TEXT - shown.text);
+                Block::text(&block.text[..end])
+            }
+            part => part,
+        };
+        let more = shown.and(&part);
+        // A picture is there or not; what comes after it may still fit.
+        if more.picture_bytes <= MOST_PICTURES {
+            shown = more;
+            kept.push(part);
+        }
+    }
+    let mut told = Vec::new();
+    if shown.text < total.text {
+        told.push(format!("Showing the first {} of {}", size(shown.text), size(total.text)));
+    }
+    if shown.pictures < total.pictures {
+        let bytes = size(total.picture_bytes - shown.picture_bytes);
+        told.push(format!("Pictures left out: {} of {bytes}", total.pictures - shown.pictures));
+    }
+    if total.parts > MOST_PARTS {
+        told.push(format!("Showing the first {MOST_PARTS} of {} parts", total.parts));
+    }
+    match place {
+        Whole::File(path) => told.push(format!("Full output: {path}")),
+        Whole::Lost(why) => told.push(format!("The full output could not be kept: {why}")),
+        Whole::Unwanted => {}
+    }
+    kept.push(Block::text(format!("[{}]", told.join(". "))));
+    kept
+}
+
+/// Details that are too long, and how long they are.
+fn excessive(details: Option<&Value>) -> Option<(usize, &Value)> {
+    details.map(|details| (written(details), details)).filter(|(length, _)| *length > MOST_DETAILS)
+}
+
+/// What stands in the place of details that are too long.
+fn left_out(length: usize, place: &Whole) -> Value {
+    let what = format!("details of {}", size(length));
+    match place {
+        Whole::File(path) => json!({ "leftOut": what, "fullDetailsPath": path }),
+        Whole::Lost(why) => json!({ "leftOut": what, "lost": why }),
+        Whole::Unwanted => json!({ "leftOut": what }),
+    }
+}
+
+/// Details that name the file with the whole text, for the session: what is named there its model may read. What an
+/// extension says itself stays.
+fn named(details: Option<Value>, path: &str) -> Option<Value> {
+    match details {
+        None => Some(json!({ "fullOutputPath": path })),
+        Some(Value::Object(mut members)) => {
+            members.entry("fullOutputPath").or_insert_with(|| path.into());
+            Some(Value::Object(members))
+        }
+        Some(other) => Some(other),
+    }
+}
+
+/// Everything that was said in words.
+fn whole(parts: &[Block]) -> String {
+    parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n")
+}
+
+/// How long a value is as JSON, without writing it anywhere.
+fn written(value: &Value) -> usize {
+    struct Counter(usize);
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    match serde_json::to_writer(&mut counter, value) {
+        Ok(()) => counter.0,
+        // What cannot be written is nothing that can be kept either.
+        Err(_) => usize::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(parts: Vec<Block>) -> String {
+        let show = |part: &Block| match part {
+            Block::Text(block) if block.text.len() > 200 => format!("text of {}", block.text.len()),
+            Block::Text(block) => block.text.clone(),
+            Block::Image(image) => format!("picture of {}", image.data.len()),
+            Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => "?".to_owned(),
+        };
+        cut(parts, &Whole::File("/tmp/all".to_owned())).iter().map(show).collect::<Vec<_>>().join("|")
+    }
+
+    fn long(bytes: usize) -> Block {
+        Block::text("é".repeat(bytes / 2))
+    }
+
+    #[test]
+    fn text_is_cut_at_a_letter_and_the_rest_is_told() {
+        assert_eq!(
+            shown(vec![long(1 << 20)]),
+            "text of 81920|[Showing the first 80.0KB of 1.0MB. Full output: /tmp/all]"
+        );
+        let odd = vec![Block::text("a"), long(81_920), Block::text("b")];
+        assert_eq!(shown(odd), "a|text of 81918|[Showing the first 80.0KB of 80.0KB. Full output: /tmp/all]");
+    }
+
+    #[test]
+    fn pictures_and_parts_are_bounded_too() {
+        let picture = |bytes: usize| Block::image("A".repeat(bytes), "image/png");
+        let parts = vec![picture(10 << 20), picture(10 << 20), Block::text("what is seen")];
+        let told = "[Pictures left out: 1 of 10.0MB. Full output: /tmp/all]";
+        assert_eq!(shown(parts), format!("picture of 10485760|what is seen|{told}"));
+        let told = shown(vec![Block::text(""); 1002]);
+        assert!(told.ends_with("|[Showing the first 1000 of 1002 parts. Full output: /tmp/all]"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn what_a_tool_throws_is_cut_as_well() {
+        let thrown = Err(Trouble::Fault(GuestFault::threw("a".repeat(1 << 20))));
+        let Err(trouble) = Shelf::default().shorten(thrown).await else { panic!("it failed") };
+        let told = trouble.to_string();
+        let end = "[Showing the first 80.0KB of 1.0MB. The full output could not be kept: nobody keeps it]";
+        assert!(told.len() < 90 << 10 && told.ends_with(end), "{}", &told[MOST_TEXT..]);
+    }
+
+    #[tokio::test]
+    async fn news_are_cut_and_reach_who_listens() {
+        let (told, news) = tokio::sync::mpsc::channel(4);
+        let (listener, mut heard) = tokio::sync::mpsc::channel(4);
+        let work = async move {
+            let long = ToolOutput { content: vec![long(1 << 20)], ..ToolOutput::default() };
+            told.send(long).await.expect("somebody listens");
+            7
+        };
+        assert_eq!(relay(work, news, &listener).await, 7);
+        let output = heard.recv().await.expect("news");
+        assert_eq!(output.content.last(), Some(&Block::text("[Showing the first 80.0KB of 1.0MB]")));
+    }
+
+    #[tokio::test]
+    async fn details_that_nobody_can_keep_are_told() {
+        let output = ToolOutput { details: Some(json!("a".repeat(2 << 20))), ..ToolOutput::default() };
+        let shortened = Shelf::default().shorten_output(output).await;
+        assert_eq!(shortened.details, Some(json!({ "leftOut": "details of 2.0MB", "lost": "nobody keeps it" })));
+    }
+}
