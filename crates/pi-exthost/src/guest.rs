@@ -3,6 +3,7 @@
 //! A tier (WASM, JavaScript, MCP) implements [`Guest`]; nothing above it knows tiers. [`Registration`] is what a guest
 //! offers, [`Ask`] accompanies everything that is asked of it.
 
+pub(crate) mod face;
 mod fault;
 mod registration;
 
@@ -21,10 +22,11 @@ use pi_extproto::{
 use pi_transcript::{AssistantMessageEvent, Message, ToolCallId, ToolOutput, message::AssistantMessage};
 
 pub use self::{
+    face::{RefusedTool, ToolFault},
     fault::GuestFault,
     registration::{
-        CommandOffer, Flag, FlagDefault, GuestId, LONGEST_TOOL_NAME, ProviderOffer, Registration, RendererOffer,
-        Shortcut, ToolOffer, is_tool_name,
+        CommandOffer, Flag, FlagDefault, GuestId, LONGEST_TOOL_NAME, ProviderOffer, Registration,
+        RendererOffer, Shortcut, ToolOffer, is_tool_name,
     },
 };
 use crate::{port::ControlPass, stopwatch::Stopwatch};

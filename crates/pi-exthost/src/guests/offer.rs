@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     guest::{
-        CommandCall, CommandOffer, GuestFault, GuestId, ProviderOffer, Registration, Rendering, StreamCall, Suggestion,
-        ToolAnswer, ToolInvocation, ToolOffer, is_tool_name,
+        CommandCall, CommandOffer, GuestFault, GuestId, ProviderOffer, RefusedTool, Registration, Rendering,
+        StreamCall, Suggestion, ToolAnswer, ToolInvocation, ToolOffer, face::presentable,
     },
     incident::{During, Trouble},
     port::ControlPass,
@@ -67,35 +67,39 @@ pub enum Kind {
 }
 
 impl Guests {
-    /// Every tool whose name providers take; of several with one name, that of the guest that was attached first.
+    /// Every tool that can be put before a model, as it is put there; of several with one name, that of the guest that was
+    /// attached first.
     pub fn tools(&self) -> Vec<GuestTool> {
         let mut tools: Vec<GuestTool> = Vec::new();
         for attached in self.attached().iter() {
             let registration = attached.registration();
-            for offer in registration.tools.iter().filter(|offer| is_tool_name(&offer.definition.name)) {
+            for offer in registration.tools.iter().filter_map(|offer| presentable(offer).ok()) {
                 if tools.iter().all(|tool| tool.offer.definition.name != offer.definition.name) {
                     let (attached, guest) = (attached.clone(), registration.id.clone());
-                    tools.push(GuestTool { attached, shelf: self.shelf(), guest, offer: offer.clone() });
+                    tools.push(GuestTool { attached, shelf: self.shelf(), guest, offer });
                 }
             }
         }
         tools
     }
 
-    /// Tools that are not offered, because providers would refuse every request that names them.
-    pub fn misnamed_tools(&self) -> Vec<(GuestId, String)> {
+    /// Tools that no model is told of, and why.
+    pub fn refused_tools(&self) -> Vec<RefusedTool> {
         let registrations = self.registrations();
         let tools = registrations.iter().flat_map(|registration| {
-            let names = registration.tools.iter().map(|offer| &offer.definition.name);
-            names.filter(|name| !is_tool_name(name)).map(|name| (registration.id.clone(), name.clone()))
+            registration.tools.iter().filter_map(|offer| {
+                let (guest, tool) = (registration.id.clone(), offer.definition.name.clone());
+                presentable(offer).err().map(|fault| RefusedTool { guest, tool, fault })
+            })
         });
         tools.collect()
     }
 
+    /// A tool by its name; one that cannot be put before a model is not there.
     pub fn tool(&self, name: &str) -> Option<GuestTool> {
         self.attached().iter().find_map(|attached| {
             let registration = attached.registration();
-            let offer = registration.tool(name)?.clone();
+            let offer = presentable(registration.tool(name)?).ok()?;
             Some(GuestTool { attached: attached.clone(), shelf: self.shelf(), guest: registration.id.clone(), offer })
         })
     }

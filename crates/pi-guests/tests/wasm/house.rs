@@ -78,6 +78,11 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) fn new(policy: &str) -> Self {
+        Self::furnished(policy, |_| {})
+    }
+
+    /// The same, with something changed before anybody moves in.
+    pub(crate) fn furnished(policy: &str, change: impl FnOnce(&mut Fittings)) -> Self {
         let folder = tempfile::tempdir().expect("a folder").keep();
         let sub = |name: &str| {
             let path = folder.join(name);
@@ -94,7 +99,7 @@ impl House {
         let variables = BTreeMap::from(variables);
         let project = sub("project");
         fs::write(project.join("note.txt"), "remember\n").expect("a file");
-        let fittings = Fittings {
+        let mut fittings = Fittings {
             port: Arc::new(Session(announces)),
             rulebook: Rulebook::new(config::load(policy.as_bytes()).expect("a policy").value),
             ledger: Ledger::open(ledger::Settings::new(sub("log"), "test"), Arc::clone(&redactor), now)
@@ -120,18 +125,24 @@ impl House {
             limits: pi_exthost::Limits::default(),
             now,
         };
+        change(&mut fittings);
         sub("own");
         Self { dispatcher: Dispatcher::new(fittings), folder, announced: Mutex::new(announced), trace }
     }
 
     pub(crate) fn desk(&self) -> Desk {
+        self.desk_of(Declared::new(None, None))
+    }
+
+    /// The same for a guest whose manifest declares something.
+    pub(crate) fn desk_of(&self, declared: Declared) -> Desk {
         let identity = Identity {
             id: "test".into(),
             version: "1.0.0".into(),
             artifact: None,
             provenance: Provenance::Trusted,
             origins: Vec::new(),
-            declared: Declared::new(None, None),
+            declared,
             evidence: pi_exthost::launcher::Evidence::CLEAN,
             folder: self.folder.join("own"),
             data: self.folder.join("data"),
@@ -182,9 +193,18 @@ fn reference() -> Vec<u8> {
     let names = [
         "answer", "bomb", "count", "deep", "execute", "fail", "giant", "hail", "inquire", "jumble", "kill", "loop",
         "meet", "note", "own", "paint", "quarrel", "read", "stream", "trap", "use", "vigil", "write", "xray", "yell",
+        "zillion",
     ];
+    let hidden = r#"{"properties":{"a":{"description":"a\u202e\u200bb","type":"string"}},"type":"object"}"#;
+    let odd = [
+        json!({ "name": "lie", "description": "d", "parameters": r#"{"properties":[],"type":"object"}"# }),
+        json!({ "name": "mask", "description": "d\u{e0041}", "parameters": hidden }),
+    ];
+    let tools: Vec<Value> = names.map(tool).into_iter().chain(odd).collect();
+    let needs = json!([{ "capability": "read", "methods": ["fs"], "scope": { "paths": ["src/**"] } }, { "capability": "exec" }]);
     let register = json!({ "name": "reference", "version": "1.0.0", "api-version": "1.0",
-        "tools": names.map(tool), "slash-commands": [{ "name": "greet", "description": "Says hello" }, { "name": "subscribe" }],
+        "capabilities": ["read", "exec"], "capability-manifest": { "capabilities": needs },
+        "tools": tools, "slash-commands": [{ "name": "greet", "description": "Says hello" }, { "name": "subscribe" }],
         "event-hooks": ["tool-call", "agent-start"] });
     let answer = |content: Value, details: Value| json!({ "ok": { "output": { "content": content, "details": details }, "is-error": false } });
     let said = json!({ "ok": { "output": { "content": [{ "text": { "$slot": "text" } }] }, "is-error": { "$slot": "failed" } } });

@@ -4,7 +4,8 @@ import { shim } from "pi:shims";
 const { spawn } = shim("pi:shim/node/child_process");
 
 export default function (pi) {
-  const say = (text) => ({ content: [{ type: "text", text: String(text) }], details: undefined });
+  const say = (said) =>
+    ({ content: Array.isArray(said) ? said : [{ type: "text", text: String(said) }], details: undefined });
   const tool = (name, body) =>
     pi.registerTool({
       name, description: "d", parameters: { type: "object" },
@@ -39,6 +40,14 @@ export default function (pi) {
   tool("bomb", () => {
     for (const all = []; ; ) all.push(new Array(100_000).fill(7));
   });
+  tool("zillion", ({ parts }) => {
+    const block = (text) => ({ type: "text", text });
+    return parts ? Array(1200).fill(block("x")) : "a".repeat(1 << 19);
+  });
+  const offer = (name, description, parameters) =>
+    pi.registerTool({ name, description, parameters, execute: async () => say("") });
+  offer("lie", "d", { properties: [], type: "object" });
+  offer("mask", "d\u{e0041}", { properties: { a: { description: "a\u202e\u200bb", type: "string" } }, type: "object" });
   tool("giant", () => "a".repeat(32 << 20));
   tool("fail", () => {
     throw new Error("sad: not today");

@@ -6,7 +6,9 @@ import sys
 import threading
 import time
 
-TOOLS = ["answer", "count", "fail", "giant", "inquire", "loop", "meet", "note", "own", "trap", "vigil"]
+TOOLS = ["answer", "count", "fail", "giant", "inquire", "loop", "meet", "note", "own", "trap", "vigil", "zillion"]
+LIE = {"properties": [], "type": "object"}
+MASK = {"properties": {"a": {"description": "a\u202e\u200bb", "type": "string"}}, "type": "object"}
 STATE = {"count": 0}
 LOCK = threading.Lock()
 
@@ -17,8 +19,8 @@ def send(message):
         sys.stdout.flush()
 
 
-def offer(name):
-    return {"name": name, "description": "d", "inputSchema": {"type": "object"}}
+def offer(name, description="d", schema={"type": "object"}):
+    return {"name": name, "description": description, "inputSchema": schema}
 
 
 def text(request, said, is_error=False):
@@ -37,6 +39,10 @@ def call(request):
         text(request, "sad: not today", True)
     elif name == "giant":
         text(request, "a" * (3 << 20))
+    elif name == "zillion" and given:
+        send({"id": request["id"], "result": {"content": [{"type": "text", "text": "x"}] * 1200}})
+    elif name == "zillion":
+        text(request, "a" * (1 << 19))
     elif name == "meet":
         text(request, "")
     elif name == "note":
@@ -65,7 +71,7 @@ def take(request):
         info = {"name": "reference", "version": "1.0.0"}
         send({"id": request["id"], "result": {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}})
     elif method == "tools/list":
-        send({"id": request["id"], "result": {"tools": [offer(name) for name in TOOLS]}})
+        send({"id": request["id"], "result": {"tools": [*map(offer, TOOLS), offer("lie", "d", LIE), offer("mask", "d\U000e0041", MASK)]}})
     elif method == "prompts/list":
         send({"id": request["id"], "result": {"prompts": [{"name": "greet", "description": "Says hello"}]}})
     elif method == "prompts/get":

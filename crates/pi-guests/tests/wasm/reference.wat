@@ -162,6 +162,26 @@
     (i32.store offset=4 (i32.const {blocks}) (i32.const 200))
     (i32.const {many}))
 
+  ;; A text that is too long for a model, or twelve hundred short ones.
+  (func $zillion (param $parts i32) (result i32)
+    (local $list i32) (local $text i32) (local $index i32) (local $block i32)
+    (local.set $text (call $room (i32.const 524288)))
+    (memory.fill (local.get $text) (i32.const 97) (i32.const 524288))
+    (if (i32.eqz (local.get $parts))
+      (then (return (call $say (local.get $text) (i32.const 524288) (i32.const 0)))))
+    (local.set $list (call $room (i32.const 24000)))
+    (memory.fill (local.get $list) (i32.const 0) (i32.const 24000))
+    (i32.store8 (local.get $text) (i32.const 120))
+    (loop $more
+      (local.set $block (i32.add (local.get $list) (i32.mul (local.get $index) (i32.const 20))))
+      (i32.store offset=4 (local.get $block) (local.get $text))
+      (i32.store offset=8 (local.get $block) (i32.const 1))
+      (local.set $index (i32.add (local.get $index) (i32.const 1)))
+      (br_if $more (i32.lt_u (local.get $index) (i32.const 1200))))
+    (i32.store (i32.const {blocks}) (local.get $list))
+    (i32.store offset=4 (i32.const {blocks}) (i32.const 1200))
+    (i32.const {many}))
+
   (func (export "pi:extension/guest@1.0.0#call-tool")
     (param $id i32) (param $id-length i32) (param $name i32) (param $name-length i32)
     (param $input i32) (param $input-length i32) (param i32 i32 i32) (result i32)
@@ -257,6 +277,9 @@
         (return (call $say {'done'} (i32.const 0)))))
     ;; giant
     (if (i32.eq (local.get $tool) (i32.const 103)) (then (return (call $giant))))
+    ;; zillion: more than a model is given; in parts if there is any input
+    (if (i32.eq (local.get $tool) (i32.const 122))
+      (then (return (call $zillion (i32.gt_u (local.get $input-length) (i32.const 2))))))
     ;; paint: a pointer to nowhere
     (call $say (i32.const -16) (i32.const 64) (i32.const 0)))
 )

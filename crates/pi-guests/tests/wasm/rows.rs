@@ -10,7 +10,7 @@ async fn registration_is_what_init_returned() {
     let house = House::new(OPEN);
     let guest = start(&house, Default::default()).await.expect("it starts");
     let registration = guest.registration();
-    assert_eq!((registration.id.as_str(), registration.tools.len()), ("test", 25));
+    assert_eq!((registration.id.as_str(), registration.tools.len()), ("test", 28));
     let answer = &registration.tool("answer").expect("a tool").definition;
     assert_eq!((answer.description.as_str(), json!(answer.parameters)), ("d", json!({ "type": "object" })));
     let commands: Vec<_> = registration.commands.iter().map(|it| it.definition.name.as_str()).collect();

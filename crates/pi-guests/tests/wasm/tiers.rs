@@ -57,6 +57,7 @@ struct Step {
     command: Option<String>,
     guard: Option<String>,
     offers: Option<String>,
+    shows: Option<String>,
     hears: Option<String>,
 }
 
@@ -136,9 +137,37 @@ fn offered(tier: Tier, registration: &Registration, name: &str) -> String {
     format!("{} {}", tool.definition.description, json!(tool.definition.parameters))
 }
 
+/// What a model is told of a tool, or why it is told nothing.
+fn shown(tier: Tier, guests: &Guests, name: &str) -> String {
+    let own = own_name(tier, name);
+    let tool = guests.tools().into_iter().find(|tool| tool.offer.definition.name == own);
+    let refused = guests.refused_tools().into_iter().find(|refused| refused.tool == own);
+    match (tool, refused) {
+        (Some(tool), None) => {
+            format!("{} {}", tool.offer.definition.description, json!(tool.offer.definition.parameters))
+        }
+        (None, Some(refused)) => format!("! {}", refused.fault),
+        (tool, refused) => format!("{tool:?} {refused:?}"),
+    }
+}
+
+/// What was said: of many parts and of long ones how much it is, of a file what is in it.
 fn text(output: &ToolOutput) -> String {
-    let text = |block: &Block| if let Block::Text(text) = block { text.text.clone() } else { "?".to_owned() };
-    output.content.iter().map(text).collect::<Vec<_>>().join("|")
+    let text = |block: &Block| match block {
+        Block::Text(text) if text.text.len() > 1000 => format!("{} bytes", text.text.len()),
+        Block::Text(text) => match text.text.split_once("Full output: ") {
+            Some((before, path)) => {
+                let kept = fs::read_to_string(path.trim_end_matches(']')).expect("a file");
+                format!("{before}Full output: {} bytes]", kept.len())
+            }
+            None => text.text.clone(),
+        },
+        _ => "?".to_owned(),
+    };
+    match output.content.as_slice() {
+        [first @ .., last] if first.len() > 100 => format!("{} parts|{}", first.len(), text(last)),
+        parts => parts.iter().map(text).collect::<Vec<_>>().join("|"),
+    }
 }
 
 /// Calls a tool; its news, and what it answered.
@@ -187,6 +216,8 @@ async fn take(tier: Tier, house: &House, guest: &dyn Guest, guests: &Guests, ste
         }
     } else if let Some(name) = &step.offers {
         offered(tier, &guest.registration(), name)
+    } else if let Some(name) = &step.shows {
+        shown(tier, guests, name)
     } else if let Some(hook) = &step.hears {
         let hears = guest.registration().handlers(Hook::find(hook).expect("a hook")) > 0;
         (if hears { "yes" } else { "no" }).to_owned()

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use pi_exthost::{Guests, guest::LONGEST_TOOL_NAME, launcher::Source, port::Mode};
+use pi_exthost::{Guests, launcher::Source, port::Mode};
 
 use super::member::{Member, Origin};
 use crate::failure::SessionFailure;
@@ -51,13 +51,9 @@ impl Lost {
     }
 }
 
-/// Tools that are not offered because of their name, and tools of ours that others take the place of.
+/// Tools that are not offered because of what is said of them, and tools of ours that others take the place of.
 pub(super) fn odd_tools(guests: &Guests, own: &BTreeSet<&str>) -> Vec<String> {
-    let refused = guests.misnamed_tools().into_iter().map(|(guest, name)| {
-        format!(
-            "the tool {name:?} of extension {guest} is not offered: providers take letters, digits, _ and -, at most {LONGEST_TOOL_NAME} of them"
-        )
-    });
+    let refused = guests.refused_tools().into_iter().map(|refused| refused.to_string());
     let replaced = guests.tools().into_iter().filter(|tool| own.contains(tool.offer.definition.name.as_str()));
     let replaced = replaced.map(|tool| {
         format!("the tool {} is that of extension {}, in the place of ours", tool.offer.definition.name, tool.guest)
