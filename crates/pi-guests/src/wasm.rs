@@ -11,11 +11,11 @@ mod guest;
 mod instance;
 mod limits;
 mod machine;
+mod package;
 mod pool;
 mod raw;
 mod room;
 mod ticker;
-mod v1;
 mod wasi;
 
 pub use self::{

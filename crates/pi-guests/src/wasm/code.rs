@@ -8,16 +8,14 @@ use pi_extc::Cache;
 
 use super::{
     machine::Machine,
-    raw,
-    room::Room,
-    v1::{self, ExtensionPre},
-    wasi,
+    package::{self, Pre},
+    raw, wasi,
 };
 
 /// A component, compiled and linked. Clones are the same.
 #[derive(Clone)]
 pub struct Code {
-    pre: ExtensionPre<Room>,
+    pre: Pre,
 }
 
 /// Why a component is no extension.
@@ -81,18 +79,18 @@ impl Code {
             return Err(CodeFault::UnknownImport { name: name.to_owned() });
         }
         let names = kind.imports(engine).map(|(name, _)| name).chain(kind.exports(engine).map(|(name, _)| name));
-        if let Some(interface) = names.filter(|name| own(name)).find(|name| !v1::knows(name)) {
+        if let Some(interface) = names.filter(|name| own(name)).find(|name| !package::knows(name)) {
             return Err(CodeFault::OtherVersion { interface: interface.to_owned() });
         }
         let misfit = |error: wasmtime::Error| CodeFault::Misfit { problem: format!("{error:#}") };
         let mut linker = machine.linker().clone();
         // What of WASI is not there traps when it is used; much of it is imported and never used.
         wasi::refuse(&mut linker, component, engine).map_err(misfit)?;
-        let pre = linker.instantiate_pre(component).and_then(ExtensionPre::new).map_err(misfit)?;
+        let pre = linker.instantiate_pre(component).and_then(Pre::new).map_err(misfit)?;
         Ok(Self { pre })
     }
 
-    pub(super) fn pre(&self) -> &ExtensionPre<Room> {
+    pub(super) fn pre(&self) -> &Pre {
         &self.pre
     }
 }

@@ -13,14 +13,14 @@ use pi_transcript::ToolCallId;
 
 use super::{
     code::Code,
+    package::Speaker,
     room::{Room, Shared, Trip, Work},
-    v1::{self, Extension, NotJson},
 };
 
 /// An instance that has said what it offers.
 pub(crate) struct Instance {
     store: Store<Room>,
-    extension: Extension,
+    extension: Speaker,
 }
 
 /// One thing that is asked of a guest.
@@ -43,7 +43,7 @@ pub(crate) enum Answer {
 #[derive(Debug)]
 pub(crate) enum Refused {
     Threw { message: String },
-    Nonsense(NotJson),
+    Nonsense { problem: String },
 }
 
 /// The instance is of no use any more, or there is none.
@@ -67,7 +67,7 @@ impl From<Refused> for GuestFault {
     fn from(refused: Refused) -> Self {
         match refused {
             Refused::Threw { message } => Self::threw(message),
-            Refused::Nonsense(fault) => Self::Nonsense { message: fault.to_string() },
+            Refused::Nonsense { problem } => Self::Nonsense { message: problem },
         }
     }
 }
@@ -85,11 +85,11 @@ impl Instance {
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|context| context.data().tick());
         store.data_mut().begin(work);
-        let extension = match code.pre().instantiate_async(&mut store).await {
+        let extension = match code.pre().instantiate(&mut store).await {
             Ok(extension) => extension,
             Err(error) => return Err(fallen(&error, store.data())),
         };
-        let offered = v1::init(&extension, &mut store, empty).await;
+        let offered = extension.init(&mut store, empty).await;
         store.data_mut().end();
         match offered {
             Ok(Ok(registration)) => Ok((Box::new(Self { store, extension }), registration)),
@@ -101,7 +101,7 @@ impl Instance {
     /// Has it do something. Dropping the future leaves an instance that must not be asked again.
     pub(crate) async fn perform(&mut self, task: Task, work: Work) -> Result<Result<Answer, GuestFault>, Fallen> {
         self.store.data_mut().begin(work);
-        let answered = v1::perform(&self.extension, &mut self.store, task).await;
+        let answered = self.extension.perform(&mut self.store, task).await;
         self.store.data_mut().end();
         match answered {
             Ok(answered) => Ok(answered.map_err(GuestFault::from)),

@@ -9,7 +9,7 @@ use std::{
 
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, component::Linker};
 
-use super::{room::Room, ticker::Ticker, v1, wasi};
+use super::{package, room::Room, ticker::Ticker, wasi};
 
 /// The engine in this binary, by name and version.
 pub(crate) const ENGINE: &str = pi_extc::COMPONENT_ENGINE;
@@ -57,7 +57,7 @@ impl Machine {
         let broken = |error: wasmtime::Error| MachineFault::Engine(format!("{error:#}"));
         let engine = engine.map_err(broken)?;
         let mut linker = Linker::new(&engine);
-        v1::link(&mut linker).and_then(|()| wasi::link(&mut linker)).map_err(broken)?;
+        package::link(&mut linker).and_then(|()| wasi::link(&mut linker)).map_err(broken)?;
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
         let identity = format!("{ENGINE} {:016x}", hasher.finish());

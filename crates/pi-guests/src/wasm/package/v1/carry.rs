@@ -23,7 +23,7 @@ pub(super) trait Lift<T> {
 /// A text that should be JSON and is not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected JSON: {problem}")]
-pub(crate) struct NotJson {
+pub(super) struct NotJson {
     problem: String,
 }
 

@@ -1,7 +1,6 @@
 //! Version 1 of the package: its bindings, and every type of it as the types of `pi-extproto`.
 //!
-//! Nothing outside this module knows that the package has versions. A second one gets a module of its own that turns its
-//! types into the same ones.
+//! A second version gets a module of its own that turns its types into the same ones.
 
 mod carry;
 mod events;
@@ -10,21 +9,18 @@ mod offer;
 mod outcomes;
 mod outputs;
 
-pub(super) use self::{
-    bindings::{Extension, ExtensionPre},
-    carry::NotJson,
-};
+pub(super) use self::bindings::{Extension, ExtensionPre};
 use self::{
     bindings::{
         exports::pi::extension::guest::{SlashCommand, ToolCall},
         pi::extension::types::ErrorReport,
     },
-    carry::{Lift, Lower},
+    carry::{Lift, Lower, NotJson},
 };
 use pi_exthost::{Registration, content, guest::ToolAnswer};
 use wasmtime::{Store, component::Linker};
 
-use super::{
+use crate::wasm::{
     instance::{Answer, Refused, Task},
     room::Room,
 };
@@ -36,7 +32,7 @@ mod bindings {
         world: "extension",
         imports: { "pi:extension/streams": async | trappable, default: async },
         exports: { default: async },
-        with: { "pi:extension/streams.output-stream": super::super::room::OutputStream },
+        with: { "pi:extension/streams.output-stream": crate::wasm::room::OutputStream },
     });
 }
 
@@ -72,7 +68,7 @@ pub(super) async fn perform(
             let call = ToolCall { call_id: call_id.0, name, input: input.lower(), context: None };
             let answered = guest.call_call_tool(store, &call).await?.map_err(refused);
             answered.and_then(|answered| {
-                let output = answered.output.lift().map_err(Refused::Nonsense)?;
+                let output = answered.output.lift().map_err(nonsense)?;
                 let output = content::output_from_protocol(output);
                 Ok(Answer::Tool(ToolAnswer { output, is_error: answered.is_error, terminate: false }))
             })
@@ -88,13 +84,17 @@ pub(super) async fn perform(
         }
         Task::Event(event) => {
             let answered = guest.call_handle_event(store, &event.lower()).await?.map_err(refused);
-            answered.and_then(|outcome| outcome.lift().map(Answer::Outcome).map_err(Refused::Nonsense))
+            answered.and_then(|outcome| outcome.lift().map(Answer::Outcome).map_err(nonsense))
         }
         Task::Shutdown => {
             guest.call_shutdown(store).await?;
             Ok(Answer::Done)
         }
     })
+}
+
+fn nonsense(fault: NotJson) -> Refused {
+    Refused::Nonsense { problem: fault.to_string() }
 }
 
 fn refused(report: ErrorReport) -> Refused {

@@ -12,6 +12,7 @@ use pi_extproto::{
 use super::{
     bindings::{exports::pi::extension::guest as theirs, pi::extension::types},
     carry::{Lift, NotJson, lift},
+    nonsense,
 };
 use crate::wasm::instance::Refused;
 
@@ -25,7 +26,7 @@ pub(super) fn read(offered: theirs::Register, mut registration: Registration) ->
     }
     let mut by_name = BTreeMap::new();
     for tool in tools.unwrap_or_default() {
-        let tool: ours::ToolDefinition = tool.lift().map_err(Refused::Nonsense)?;
+        let tool: ours::ToolDefinition = tool.lift().map_err(nonsense)?;
         // What is registered again takes the place of the first.
         match by_name.get(&tool.name) {
             Some(&place) => registration.tools[place] = tool.into(),
@@ -36,12 +37,12 @@ pub(super) fn read(offered: theirs::Register, mut registration: Registration) ->
         }
     }
     for command in slash_commands.unwrap_or_default() {
-        let command: ours::CommandDefinition = command.lift().map_err(Refused::Nonsense)?;
+        let command: ours::CommandDefinition = command.lift().map_err(nonsense)?;
         registration.commands.retain(|other| other.definition.name != command.name);
         registration.commands.push(command.into());
     }
     for hook in event_hooks.unwrap_or_default() {
-        registration.hooks.insert(hook.lift().map_err(Refused::Nonsense)?, 1);
+        registration.hooks.insert(hook.lift().map_err(nonsense)?, 1);
     }
     Ok(registration)
 }
