@@ -4,6 +4,7 @@
 //! is [`Desk::exchange`]; streams are [`Desk::open`]. A guest cannot say who it is: it gets the desk that knows.
 
 mod authority;
+mod difference;
 mod feed;
 mod figures;
 mod held;

@@ -25,7 +25,7 @@ pub use self::{
     face::{RefusedTool, ToolFault},
     fault::GuestFault,
     registration::{
-        CommandOffer, Flag, FlagDefault, GuestId, LONGEST_TOOL_NAME, ProviderOffer, Registration,
+        CommandOffer, Flag, FlagDefault, GuestId, Introduction, LONGEST_TOOL_NAME, ProviderOffer, Registration,
         RendererOffer, Shortcut, ToolOffer, is_tool_name,
     },
 };

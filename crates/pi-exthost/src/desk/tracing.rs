@@ -13,35 +13,52 @@ use pi_extproto::{
 };
 use pi_transcript::json::Extra;
 
-use super::{Desk, Occasion, Output};
-use crate::guest::Registration;
+use super::{Desk, Occasion, Output, difference::differences};
+use crate::guest::{Introduction, Registration};
 
 impl Desk {
-    /// Writes down that the guest was loaded, and what it offers.
+    /// Writes down that the guest was loaded, what it offers, and where it says of itself what its manifest does not.
     pub fn registered(&self, registration: &Registration, took: Duration) {
         self.events().registered(numbers(registration));
+        for difference in registration.introduction.iter().flat_map(|said| differences(self.identity(), said)) {
+            self.events().warn(difference, None);
+        }
         self.events().ready(took);
         if let Some(trace) = &self.inner.house.fittings.trace {
             trace.write(self.guest().as_str(), Payload::Register(self.register(registration)));
         }
     }
 
+    /// In the words of the guest, if its tier has any; else in ours.
     fn register(&self, registration: &Registration) -> Register {
-        let identity = self.identity();
         let object = |value: Value| value.as_object().cloned().unwrap_or_default();
         let tools = registration.tools.iter().map(|tool| object(json!(tool.definition)));
         let commands = registration.commands.iter().map(|command| object(json!(command.definition)));
         let hooks = registration.hooks.keys().map(|hook| hook.as_str().to_owned());
+        let said = registration.introduction.clone().unwrap_or_else(|| self.introduction());
+        let Introduction { name, version, api_version, capabilities, capability_manifest } = said;
         Register {
+            name,
+            version,
+            api_version,
+            capabilities,
+            capability_manifest,
+            tools: Some(tools.collect()),
+            slash_commands: Some(commands.collect()),
+            event_hooks: Some(hooks.collect()),
+            extra: Extra::new(),
+        }
+    }
+
+    /// What is known of the guest, as it would say it.
+    fn introduction(&self) -> Introduction {
+        let identity = self.identity();
+        Introduction {
             name: self.guest().as_str().to_owned(),
             version: identity.version.clone(),
             api_version: VERSION.to_owned(),
             capabilities: None,
             capability_manifest: Some(CapabilityManifest::new(identity.declared.requirements().to_vec())),
-            tools: Some(tools.collect()),
-            slash_commands: Some(commands.collect()),
-            event_hooks: Some(hooks.collect()),
-            extra: Extra::new(),
         }
     }
 

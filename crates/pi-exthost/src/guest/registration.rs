@@ -8,6 +8,7 @@ use std::{
 
 use pi_extproto::{
     Object,
+    capability::{Capability, CapabilityManifest, Declared},
     connector::tool::{CommandDefinition, ToolDefinition},
     hook::Hook,
 };
@@ -59,6 +60,28 @@ pub struct Registration {
     pub shortcuts: Vec<Shortcut>,
     pub renderers: Vec<RendererOffer>,
     pub providers: Vec<ProviderOffer>,
+    /// What it said of itself; nothing where its tier has no words for that.
+    pub introduction: Option<Introduction>,
+}
+
+/// What a guest says of itself when it registers. Its host knows it from its manifest, which was read before it ran: nothing is
+/// decided by this, and where both differ it is written down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Introduction {
+    pub name: String,
+    pub version: String,
+    /// The version of the protocol that it was written for.
+    pub api_version: String,
+    /// The older, coarse form of a capability manifest.
+    pub capabilities: Option<Vec<Capability>>,
+    pub capability_manifest: Option<CapabilityManifest>,
+}
+
+impl Introduction {
+    /// What it says that it needs, in either form.
+    pub fn declared(&self) -> Declared {
+        Declared::new(self.capability_manifest.as_ref(), self.capabilities.as_deref())
+    }
 }
 
 impl Registration {
@@ -76,6 +99,7 @@ impl Registration {
             shortcuts: Vec::new(),
             renderers: Vec::new(),
             providers: Vec::new(),
+            introduction: None,
         }
     }
 

@@ -1,9 +1,13 @@
 //! What components do that other tiers do not, or do otherwise; what all of them do is in `tiers.yaml`.
 
+use std::time::Duration;
+
 use pi_exthost::Guest;
+use pi_extproto::capability::{Capability, Declared};
+use pi_guests::wasm::WasmGuest;
 use serde_json::json;
 
-use crate::house::{House, OPEN, invocation, never, start, told};
+use crate::house::{House, OPEN, invocation, never, program, start, told};
 
 #[tokio::test]
 async fn registration_is_what_init_returned() {
@@ -18,6 +22,32 @@ async fn registration_is_what_init_returned() {
     let hooks: Vec<_> = registration.hooks.keys().map(|hook| hook.as_str()).collect();
     assert_eq!(hooks, ["agent_start", "tool_call"]);
     assert!(registration.channels.is_empty());
+}
+
+#[tokio::test]
+async fn what_a_component_says_of_itself_is_traced_and_compared_with_its_manifest() {
+    let house = House::new(OPEN);
+    let desk = house.desk_of(Declared::new(None, Some(&[Capability::Read])));
+    let guest = WasmGuest::start(program(Default::default()), desk.clone()).await.expect("it starts");
+    desk.registered(&guest.registration(), Duration::ZERO);
+    let ledger = house.ledger().await;
+    let warned = ledger.iter().filter(|line| line["event"] == "compat.warning").map(|line| &line["message"]);
+    let expected = [
+        "it calls itself \"reference\", and is known here as \"test\"",
+        "it says that it needs exec, which its manifest does not declare",
+    ];
+    assert_eq!(warned.collect::<Vec<_>>(), expected);
+    let traced = house.traced();
+    let said = &traced.iter().find(|message| message["type"] == "register").expect("it registered")["payload"];
+    let needs = json!([
+        { "capability": "read", "methods": ["fs"], "scope": { "paths": ["src/**"] } },
+        { "capability": "exec" },
+    ]);
+    assert_eq!(
+        (&said["name"], &said["version"], &said["capabilities"]),
+        (&json!("reference"), &json!("1.0.0"), &json!(["read", "exec"]))
+    );
+    assert_eq!(said["capability_manifest"], json!({ "schema": "pi.ext.cap.v1", "capabilities": needs }));
 }
 
 #[tokio::test]

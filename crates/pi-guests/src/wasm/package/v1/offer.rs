@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use pi_exthost::Registration;
+use pi_exthost::{Registration, guest::Introduction};
 use pi_extproto::{
+    capability::{Capability, CapabilityManifest, Method, Requirement, Scope},
     connector::tool::{self as ours, ExecutionMode},
     hook::Hook,
     message::VERSION,
 };
+use pi_transcript::json::Extra;
 
 use super::{
     bindings::{exports::pi::extension::guest as theirs, pi::extension::types},
@@ -16,14 +18,32 @@ use super::{
 };
 use crate::wasm::instance::Refused;
 
-/// Fills in what a guest offers. What it says that it needs is not asked: its manifest said so before it ran.
+/// Fills in what a guest offers and what it says of itself. What it may do was decided by its manifest before it ran; where
+/// it says something else, its desk writes that down.
 pub(super) fn read(offered: theirs::Register, mut registration: Registration) -> Result<Registration, Refused> {
-    let theirs::Register { api_version, tools, slash_commands, event_hooks, .. } = offered;
+    let theirs::Register {
+        name,
+        version,
+        api_version,
+        capabilities,
+        capability_manifest,
+        tools,
+        slash_commands,
+        event_hooks,
+    } = offered;
     if api_version != VERSION {
         return Err(Refused::Threw {
             message: format!("it was written for version {api_version} of the protocol; this host speaks {VERSION}"),
         });
     }
+    registration.introduction = Some(Introduction {
+        name,
+        version,
+        api_version,
+        capabilities: capabilities.map(|words| words.iter().map(|word| Capability::from(word.as_str())).collect()),
+        capability_manifest: capability_manifest
+            .map(|manifest| CapabilityManifest::new(manifest.capabilities.into_iter().map(requirement).collect())),
+    });
     let mut by_name = BTreeMap::new();
     for tool in tools.unwrap_or_default() {
         let tool: ours::ToolDefinition = tool.lift().map_err(nonsense)?;
@@ -45,6 +65,12 @@ pub(super) fn read(offered: theirs::Register, mut registration: Registration) ->
         registration.hooks.insert(hook.lift().map_err(nonsense)?, 1);
     }
     Ok(registration)
+}
+
+fn requirement(theirs::Requirement { capability, methods, scope }: theirs::Requirement) -> Requirement {
+    let scope = scope.map(|theirs::Scope { paths, hosts, env }| Scope { paths, hosts, env, extra: Extra::new() });
+    let methods = methods.map(|words| words.iter().map(|word| Method::from(word.as_str())).collect());
+    Requirement { capability: Capability::from(capability.as_str()), methods, scope, extra: Extra::new() }
 }
 
 lift! {
