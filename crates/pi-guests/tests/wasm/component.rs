@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::{Resolve, SizeAlign, Type, TypeDefKind, WorldId};
+use wit_parser::{
+    Resolve, SizeAlign, Type, TypeDefKind, WorldId,
+    abi::{AbiVariant, WasmType},
+};
 
 /// Where values begin.
 const BASE: u32 = 1024;
@@ -111,6 +114,81 @@ impl Assembler {
         self
     }
 
+    /// Lays out a call of a function that a host has: the text of its import, that of the call, and what reads its result
+    /// in the memory of the guest afterwards.
+    pub(crate) fn call(mut self, interface: &str, function: &str, values: &[Value]) -> (Self, [String; 2], Reader) {
+        let package = self.resolve.worlds[self.world].package.expect("a package");
+        let id = self.resolve.packages[package].interfaces[interface];
+        let called = self.resolve.interfaces[id].functions[function].clone();
+        let signature = self.resolve.wasm_signature(AbiVariant::GuestImport, &called);
+        let kinds = signature.params.iter().map(|kind| if *kind == WasmType::I64 { "i64" } else { "i32" });
+        let kinds = kinds.collect::<Vec<_>>().join(" ");
+        let import = format!(r#"(import "pi:extension/{interface}@1.0.0" "{function}" (func $call (param {kinds})))"#);
+        let types: Vec<Type> = called.params.iter().map(|param| param.ty).collect();
+        assert_eq!(types.len(), values.len(), "{interface}.{function}");
+        let mut flat = Vec::new();
+        if signature.indirect_params {
+            let offsets: Vec<usize> =
+                self.sizes.field_offsets(&types).iter().map(|(offset, _)| offset.size_wasm32()).collect();
+            // Room for whatever follows the last of them.
+            let at = self.room(offsets.last().copied().unwrap_or_default() + 64, 8);
+            for ((ty, value), offset) in types.iter().zip(values).zip(offsets) {
+                self.store(at + u32::try_from(offset).expect("small"), ty, value);
+            }
+            flat.push(format!("(i32.const {at})"));
+        } else {
+            types.iter().zip(values).for_each(|(ty, value)| self.flatten(ty, Some(value), &mut flat));
+        }
+        let result = called.result.expect("it returns something");
+        let at = self.place(&result);
+        let call = format!("(call $call {} (i32.const {at}))", flat.join(" "));
+        let (resolve, mut sizes) = (self.resolve.clone(), SizeAlign::default());
+        sizes.fill(&resolve);
+        (self, [import, call], Reader { resolve, sizes, at, result })
+    }
+
+    /// A value as constants on the stack; nothing is all zeros.
+    fn flatten(&mut self, ty: &Type, value: Option<&Value>, flat: &mut Vec<String>) {
+        let number = value.and_then(Value::as_u64).unwrap_or_default();
+        match ty {
+            Type::Bool => flat.push(format!("(i32.const {})", u8::from(value == Some(&Value::Bool(true))))),
+            Type::U32 => flat.push(format!("(i32.const {number})")),
+            Type::U64 => flat.push(format!("(i64.const {number})")),
+            Type::String => {
+                let text = value.and_then(Value::as_str).unwrap_or_default().to_owned();
+                let at = self.bytes(text.as_bytes());
+                flat.push(format!("(i32.const {at}) (i32.const {})", text.len()));
+            }
+            Type::Id(id) => match self.resolve.types[self.alias(*id)].kind.clone() {
+                TypeDefKind::Type(ty) => self.flatten(&ty, value, flat),
+                TypeDefKind::Record(record) => {
+                    for field in &record.fields {
+                        self.flatten(&field.ty, value.and_then(|value| value.get(&field.name)), flat);
+                    }
+                }
+                TypeDefKind::Option(ty) => {
+                    let held = value.filter(|value| !value.is_null());
+                    flat.push(format!("(i32.const {})", u8::from(held.is_some())));
+                    self.flatten(&ty, held, flat);
+                }
+                TypeDefKind::Enum(words) => {
+                    let place =
+                        words.cases.iter().position(|case| Some(case.name.as_str()) == value.and_then(Value::as_str));
+                    flat.push(format!("(i32.const {})", place.unwrap_or_default()));
+                }
+                TypeDefKind::List(_) => {
+                    let (at, empty) = (self.room(8, 4), json!([]));
+                    self.store(at, ty, value.unwrap_or(&empty));
+                    let start = (at - BASE) as usize;
+                    let word = |at: usize| u32::from_le_bytes(self.memory[at..at + 4].try_into().expect("four bytes"));
+                    flat.push(format!("(i32.const {}) (i32.const {})", word(start), word(start + 4)));
+                }
+                other => panic!("{} is not passed", other.as_str()),
+            },
+            other => panic!("{other:?} is not passed"),
+        }
+    }
+
     /// The component of a text.
     pub(crate) fn component(mut self, text: &str) -> Vec<u8> {
         let text = self.filled(text);
@@ -188,9 +266,7 @@ impl Assembler {
     }
 
     fn payload(&self, cases: &[Option<Type>]) -> usize {
-        let align = cases.iter().flatten().map(|ty| self.sizes.align(ty).align_wasm32()).max().unwrap_or(1);
-        // The number of a case has one byte as long as there are fewer than 256.
-        align.max(1)
+        payload(&self.sizes, cases)
     }
 
     fn store(&mut self, at: u32, ty: &Type, value: &Value) {
@@ -206,6 +282,7 @@ impl Assembler {
                 self.pair(at, start, text.len());
             }
             Type::U64 => self.write(at, &value.as_u64().expect("a number").to_le_bytes()),
+            Type::U8 => self.write(at, &[u8::try_from(value.as_u64().expect("a number")).expect("a byte")]),
             Type::Id(id) => self.store_defined(at, *id, value),
             other => panic!("{other:?} is not laid out"),
         }
@@ -222,6 +299,13 @@ impl Assembler {
                 for (field, offset) in record.fields.iter().zip(offsets) {
                     let member = value.get(&field.name).unwrap_or(&Value::Null);
                     self.store(at + u32::try_from(offset).expect("small"), &field.ty, member);
+                }
+            }
+            TypeDefKind::Tuple(tuple) => {
+                let offsets: Vec<usize> =
+                    self.sizes.field_offsets(&tuple.types).iter().map(|(offset, _)| offset.size_wasm32()).collect();
+                for (index, (ty, offset)) in tuple.types.iter().zip(offsets).enumerate() {
+                    self.store(at + u32::try_from(offset).expect("small"), ty, &value[index]);
                 }
             }
             TypeDefKind::Option(ty) if !value.is_null() => {
@@ -243,6 +327,7 @@ impl Assembler {
                 let cases: Vec<_> = variant.cases.iter().map(|case| (case.name.clone(), case.ty)).collect();
                 self.store_case(at, &cases, value);
             }
+            TypeDefKind::List(Type::U8) if value.is_string() => self.store(at, &Type::String, value),
             TypeDefKind::List(ty) => {
                 let items = value.as_array().expect("a list");
                 let size = self.sizes.size(&ty).size_wasm32();
@@ -272,6 +357,82 @@ impl Assembler {
             let types: Vec<_> = cases.iter().map(|(_, ty)| *ty).collect();
             let offset = self.payload(&types);
             self.store(at + u32::try_from(offset).expect("small"), &ty, held);
+        }
+    }
+}
+
+/// Where what a case holds begins.
+fn payload(sizes: &SizeAlign, cases: &[Option<Type>]) -> usize {
+    let align = cases.iter().flatten().map(|ty| sizes.align(ty).align_wasm32()).max().unwrap_or(1);
+    // The number of a case has one byte as long as there are fewer than 256.
+    align.max(1)
+}
+
+/// Reads what a host wrote into the memory of a guest.
+pub(crate) struct Reader {
+    resolve: Resolve,
+    sizes: SizeAlign,
+    at: u32,
+    result: Type,
+}
+
+impl Reader {
+    /// The result of the call: records by their names, cases as `"case"` or `{"case": …}`, bytes as text.
+    pub(crate) fn read(&self, memory: &[u8]) -> Value {
+        self.load(memory, self.at as usize, &self.result)
+    }
+
+    fn load(&self, memory: &[u8], at: usize, ty: &Type) -> Value {
+        let word = |at: usize| u32::from_le_bytes(memory[at..at + 4].try_into().expect("four bytes")) as usize;
+        match ty {
+            Type::Bool => json!(memory[at] == 1),
+            Type::U8 => json!(memory[at]),
+            Type::U16 => json!(u16::from_le_bytes([memory[at], memory[at + 1]])),
+            Type::U32 => json!(word(at)),
+            Type::U64 => json!(u64::from_le_bytes(memory[at..at + 8].try_into().expect("eight bytes"))),
+            Type::String => json!(String::from_utf8_lossy(&memory[word(at)..word(at) + word(at + 4)])),
+            Type::Id(id) => match &self.resolve.types[*id].kind {
+                TypeDefKind::Type(ty) => self.load(memory, at, ty),
+                TypeDefKind::Record(record) => {
+                    let types: Vec<Type> = record.fields.iter().map(|field| field.ty).collect();
+                    let fields = record.fields.iter().zip(self.sizes.field_offsets(&types));
+                    fields
+                        .map(|(field, (offset, ty))| {
+                            (field.name.clone(), self.load(memory, at + offset.size_wasm32(), ty))
+                        })
+                        .collect()
+                }
+                TypeDefKind::Tuple(tuple) => {
+                    let offsets = self.sizes.field_offsets(&tuple.types);
+                    offsets.iter().map(|(offset, ty)| self.load(memory, at + offset.size_wasm32(), ty)).collect()
+                }
+                TypeDefKind::Option(ty) if memory[at] == 1 => {
+                    self.load(memory, at + payload(&self.sizes, &[Some(*ty)]), ty)
+                }
+                TypeDefKind::Option(_) => Value::Null,
+                TypeDefKind::Enum(words) => json!(words.cases[memory[at] as usize].name),
+                TypeDefKind::Result(result) => self.load_case(memory, at, &[("ok", result.ok), ("err", result.err)]),
+                TypeDefKind::Variant(variant) => {
+                    let cases: Vec<_> = variant.cases.iter().map(|case| (case.name.as_str(), case.ty)).collect();
+                    self.load_case(memory, at, &cases)
+                }
+                TypeDefKind::List(Type::U8) => self.load(memory, at, &Type::String),
+                TypeDefKind::List(ty) => {
+                    let (start, size) = (word(at), self.sizes.size(ty).size_wasm32());
+                    (0..word(at + 4)).map(|index| self.load(memory, start + index * size, ty)).collect()
+                }
+                other => panic!("{} is not read", other.as_str()),
+            },
+            other => panic!("{other:?} is not read"),
+        }
+    }
+
+    fn load_case(&self, memory: &[u8], at: usize, cases: &[(&str, Option<Type>)]) -> Value {
+        let (name, held) = cases[memory[at] as usize];
+        let types: Vec<_> = cases.iter().map(|(_, ty)| *ty).collect();
+        match held {
+            None => json!(name),
+            Some(ty) => json!({ name: self.load(memory, at + payload(&self.sizes, &types), &ty) }),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod cache;
 mod component;
+mod connectors;
 mod hostile;
 mod house;
 mod languages;
