@@ -68,7 +68,7 @@ pub(super) async fn perform(
             let call = ToolCall { call_id: call_id.0, name, input: input.lower(), context: None };
             let answered = guest.call_call_tool(store, &call).await?.map_err(refused);
             answered.and_then(|answered| {
-                let output = answered.output.lift().map_err(nonsense)?;
+                let output = answered.output.lift().map_err(Refused::from)?;
                 let output = content::output_from_protocol(output);
                 Ok(Answer::Tool(ToolAnswer { output, is_error: answered.is_error, terminate: false }))
             })
@@ -84,7 +84,7 @@ pub(super) async fn perform(
         }
         Task::Event(event) => {
             let answered = guest.call_handle_event(store, &event.lower()).await?.map_err(refused);
-            answered.and_then(|outcome| outcome.lift().map(Answer::Outcome).map_err(nonsense))
+            answered.and_then(|outcome| outcome.lift().map(Answer::Outcome).map_err(Refused::from))
         }
         Task::Shutdown => {
             guest.call_shutdown(store).await?;
@@ -93,8 +93,10 @@ pub(super) async fn perform(
     })
 }
 
-fn nonsense(fault: NotJson) -> Refused {
-    Refused::Nonsense { problem: fault.to_string() }
+impl From<NotJson> for Refused {
+    fn from(fault: NotJson) -> Self {
+        Self::Nonsense { problem: fault.to_string() }
+    }
 }
 
 fn refused(report: ErrorReport) -> Refused {

@@ -14,7 +14,6 @@ use pi_transcript::json::Extra;
 use super::{
     bindings::{exports::pi::extension::guest as theirs, pi::extension::types},
     carry::{Lift, NotJson, lift},
-    nonsense,
 };
 use crate::wasm::instance::Refused;
 
@@ -46,7 +45,7 @@ pub(super) fn read(offered: theirs::Register, mut registration: Registration) ->
     });
     let mut by_name = BTreeMap::new();
     for tool in tools.unwrap_or_default() {
-        let tool: ours::ToolDefinition = tool.lift().map_err(nonsense)?;
+        let tool: ours::ToolDefinition = tool.lift().map_err(Refused::from)?;
         // What is registered again takes the place of the first.
         match by_name.get(&tool.name) {
             Some(&place) => registration.tools[place] = tool.into(),
@@ -57,12 +56,12 @@ pub(super) fn read(offered: theirs::Register, mut registration: Registration) ->
         }
     }
     for command in slash_commands.unwrap_or_default() {
-        let command: ours::CommandDefinition = command.lift().map_err(nonsense)?;
+        let command: ours::CommandDefinition = command.lift().map_err(Refused::from)?;
         registration.commands.retain(|other| other.definition.name != command.name);
         registration.commands.push(command.into());
     }
     for hook in event_hooks.unwrap_or_default() {
-        registration.hooks.insert(hook.lift().map_err(nonsense)?, 1);
+        registration.hooks.insert(hook.lift().map_err(Refused::from)?, 1);
     }
     Ok(registration)
 }
