@@ -68,7 +68,7 @@ mod tests {
         serde_json::from_value(json!({ "schema": "pi.ext.cap.v1", "capabilities": needs })).expect("a manifest")
     }
 
-    fn check(declared: Option<Value>, said: Value, expected: &[&str]) {
+    fn check(declared: Option<Value>, said: &Value, expected: &[&str]) {
         let declared = declared.map(|needs| manifest(&needs));
         let identity = Identity {
             id: "known".into(),
@@ -87,7 +87,7 @@ mod tests {
             version: "1.0.0".to_owned(),
             api_version: "1.0".to_owned(),
             capabilities: None,
-            capability_manifest: Some(manifest(&said)),
+            capability_manifest: Some(manifest(said)),
         };
         assert_eq!(differences(&identity, &said), expected);
     }
@@ -96,11 +96,15 @@ mod tests {
     fn needs_beyond_the_manifest_are_told() {
         let read = |paths: &[&str]| json!({ "capability": "read", "scope": { "paths": paths } });
         let narrow = || Some(json!([read(&["src/**", "docs/**"])]));
-        check(narrow(), json!([read(&["src/**"])]), &[]);
-        check(narrow(), json!([read(&["**"])]), &["it says that it needs read more widely than its manifest declares"]);
+        check(narrow(), &json!([read(&["src/**"])]), &[]);
         check(
             narrow(),
-            json!([{ "capability": "read" }, { "capability": "exec" }]),
+            &json!([read(&["**"])]),
+            &["it says that it needs read more widely than its manifest declares"],
+        );
+        check(
+            narrow(),
+            &json!([{ "capability": "read" }, { "capability": "exec" }]),
             &[
                 "it says that it needs read more widely than its manifest declares",
                 "it says that it needs exec, which its manifest does not declare",
@@ -108,7 +112,7 @@ mod tests {
         );
         let by_tool = Some(json!([{ "capability": "read", "methods": ["tool"] }]));
         let by_file = json!([{ "capability": "read", "methods": ["fs"] }]);
-        check(by_tool, by_file, &["it says that it needs read more widely than its manifest declares"]);
-        check(None, json!([{ "capability": "exec" }]), &[]);
+        check(by_tool, &by_file, &["it says that it needs read more widely than its manifest declares"]);
+        check(None, &json!([{ "capability": "exec" }]), &[]);
     }
 }

@@ -217,14 +217,14 @@ mod tests {
 
     use super::*;
 
-    fn offer(parameters: Value) -> ToolOffer {
+    fn offer(parameters: &Value) -> ToolOffer {
         let definition = json!({ "name": "look", "description": "d", "parameters": parameters });
         ToolOffer::from(
             serde_json::from_value::<pi_extproto::connector::tool::ToolDefinition>(definition).expect("a tool"),
         )
     }
 
-    fn check(parameters: Value, expected: &str) {
+    fn check(parameters: &Value, expected: &str) {
         let told = match presentable(&offer(parameters)) {
             Ok(shown) => Value::Object(shown.definition.parameters).to_string(),
             Err(fault) => fault.to_string(),
@@ -257,7 +257,7 @@ mod tests {
                 "properties.a\u{e0041} has signs in its name that nobody sees",
             ),
         ] {
-            check(parameters, &format!("its parameters are no schema: {fault}"));
+            check(&parameters, &format!("its parameters are no schema: {fault}"));
         }
     }
 
@@ -270,14 +270,14 @@ mod tests {
             json!({ "type": "object", "properties": { "a": { "anyOf": [{ "const": 1 }, true] } }, "required": ["a"] }),
             json!({ "anyOf": [{ "type": "object" }], "x-own": [{ "type": 7 }], "enum": ["👩\u{200d}💻"] }),
         ] {
-            check(parameters.clone(), &parameters.to_string());
+            check(&parameters, &parameters.to_string());
         }
     }
 
     #[test]
     fn texts_lose_what_nobody_sees() {
         let mut offer = offer(
-            json!({ "properties": { "a": { "description": "a\u{200b}b\u{e0041}\u{7}", "title": "\u{202e}t" } } }),
+            &json!({ "properties": { "a": { "description": "a\u{200b}b\u{e0041}\u{7}", "title": "\u{202e}t" } } }),
         );
         offer.definition.description = "reads\u{202e} files\u{e0041}\n".to_owned();
         offer.definition.prompt_snippet = Some("\u{feff}short".to_owned());
@@ -296,8 +296,8 @@ mod tests {
         for _ in 0..70 {
             nested = json!({ "not": nested });
         }
-        let Err(ToolFault::Schema { problem, .. }) = presentable(&offer(nested)) else { panic!("it is refused") };
+        let Err(ToolFault::Schema { problem, .. }) = presentable(&offer(&nested)) else { panic!("it is refused") };
         assert_eq!(problem, "nests too deep");
-        check(json!({ "description": "a".repeat(70_000) }), "it is described in 70019 bytes, and 65536 is the limit");
+        check(&json!({ "description": "a".repeat(70_000) }), "it is described in 70019 bytes, and 65536 is the limit");
     }
 }
