@@ -164,17 +164,19 @@ struct Compiled {
     findings: Vec<Finding>,
     /// Files that the sources name.
     named: Vec<PathBuf>,
+    /// The script in it, if it is an engine with one.
+    script: Option<String>,
 }
 
 impl Compiled {
     fn of(path: &Path, sources: Vec<PathBuf>) -> Result<Self, BuildFault> {
         let bytes = file::read_source(path)?;
-        Ok(Self { path: path.to_path_buf(), bytes, sources, findings: Vec::new(), named: Vec::new() })
+        Ok(Self { path: path.to_path_buf(), bytes, sources, findings: Vec::new(), named: Vec::new(), script: None })
     }
 }
 
 fn as_component(source: &Source, compiled: Compiled) -> Result<Artifact, BuildFault> {
-    let Compiled { path, bytes, sources, mut findings, named } = compiled;
+    let Compiled { path, bytes, sources, mut findings, named, script } = compiled;
     let imports = component::imports(&bytes).map_err(|fault| BuildFault::BadComponent { path, fault })?;
     findings.extend(imports.findings());
     let made = Made {
@@ -182,7 +184,10 @@ fn as_component(source: &Source, compiled: Compiled) -> Result<Artifact, BuildFa
         assets: assets(source, &named)?,
         sources,
         findings,
-        inferred: imports.capabilities(),
+        inferred: match &script {
+            Some(script) => imports.capabilities_of_script(script),
+            None => imports.capabilities(),
+        },
         missing: Vec::new(),
     };
     assembled(source, made)
@@ -194,7 +199,8 @@ async fn componentize(source: &Source, workshop: &Workshop) -> Result<Artifact, 
     let bytes = scripts::componentize(&source.root, &workshop.cache, &built).await?;
     let findings = built.findings.iter().map(|it| finding(it, &source.root)).collect();
     let path = source.entry.clone();
-    as_component(source, Compiled { path, bytes, sources: built.sources, findings, named: built.assets })
+    let script = Some(built.bundle);
+    as_component(source, Compiled { path, bytes, sources: built.sources, findings, named: built.assets, script })
 }
 
 /// What was built of it before.

@@ -52,18 +52,17 @@ pub(crate) fn imports(bytes: &[u8]) -> Result<Imports, ComponentFault> {
 impl Imports {
     /// What its imports can be used for. Every connector of the package that it does not import it cannot use.
     pub(crate) fn capabilities(&self) -> BTreeSet<Capability> {
-        let mut needed = BTreeSet::new();
-        for interface in self.names.iter().filter_map(|name| name.strip_prefix(PACKAGE)) {
-            let connector = interface.split_once('@').map_or(interface, |(connector, _)| connector);
-            match connector {
-                "types" | "streams" | "hooks" | "outcomes" => {}
-                // Which of its operations it uses nobody can tell.
-                "fs" => needed.extend([Capability::Read, Capability::Write]),
-                "tool" => needed.extend([Capability::Read, Capability::Write, Capability::Exec, Capability::Tool]),
-                other => drop(needed.insert(Capability::from(other))),
-            }
-        }
-        needed
+        let connectors = self.names.iter().filter_map(|name| name.strip_prefix(PACKAGE));
+        needed(connectors.map(|interface| interface.split_once('@').map_or(interface, |(connector, _)| connector)))
+    }
+
+    /// What of that a script inside uses, whose engine imports every connector: those that it names. One that hides the names is
+    /// still held to its grants, and is weighed by all imports wherever it is scanned anew.
+    pub(crate) fn capabilities_of_script(&self, script: &str) -> BTreeSet<Capability> {
+        let is_letter = |letter: char| letter.is_ascii_lowercase() || letter == '-';
+        let named = script.split(PACKAGE).skip(1);
+        let named = named.map(|rest| &rest[..rest.find(|letter| !is_letter(letter)).unwrap_or(rest.len())]);
+        self.capabilities().intersection(&needed(named)).cloned().collect()
     }
 
     /// What its author should know.
@@ -87,5 +86,37 @@ impl Imports {
             remedy: Some("use the connectors of pi:extension".to_owned()),
         });
         foreign.chain(system).collect()
+    }
+}
+
+/// What connectors can be used for.
+fn needed<'a>(connectors: impl Iterator<Item = &'a str>) -> BTreeSet<Capability> {
+    let mut needed = BTreeSet::new();
+    for connector in connectors {
+        match connector {
+            "types" | "streams" | "hooks" | "outcomes" | "guest" => {}
+            // Which of its operations it uses nobody can tell.
+            "fs" => needed.extend([Capability::Read, Capability::Write]),
+            "tool" => needed.extend([Capability::Read, Capability::Write, Capability::Exec, Capability::Tool]),
+            other => drop(needed.insert(Capability::from(other))),
+        }
+    }
+    needed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn script_in_a_component_needs_what_it_names() {
+        let names = ["fs", "exec", "http", "session", "log", "types"].map(|name| format!("pi:extension/{name}@1.0.0"));
+        let imports = Imports { names: names.into() };
+        let script = r#"import fs from "pi:extension/fs@1.0.0"; import * as log from 'pi:extension/log@1.0.0';
+            import { x } from "pi:extension/env@1.0.0"; export const guest = "pi:extension/guest";"#;
+        let told = |needs: BTreeSet<Capability>| needs.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(told(imports.capabilities_of_script(script)), ["read", "write", "log"]);
+        assert_eq!(told(imports.capabilities()), ["read", "write", "exec", "http", "session", "log"]);
+        assert!(imports.capabilities_of_script("").is_empty());
     }
 }

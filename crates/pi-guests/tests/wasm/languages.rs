@@ -120,6 +120,9 @@ async fn typescript_that_asks_for_it_becomes_a_component_and_reads_a_file() {
     assert_eq!((artifact.name(), artifact.descriptor.engine.tier), ("lines", Tier::Wasm));
     let sources: Vec<&str> = artifact.descriptor.sources.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(sources, ["count.ts", "lines.ts"]);
+    // The engine inside imports every connector; what is needed is what the script names.
+    let needs: Vec<&str> = artifact.descriptor.capabilities.inferred.iter().map(|it| it.as_str()).collect();
+    assert_eq!(needs, ["read", "write", "log"]);
     let component = house.folder.join("lines.wasm");
     fs::write(&component, artifact.code.as_bytes()).expect("a component");
     let guests = attend(&house, &component).await;
