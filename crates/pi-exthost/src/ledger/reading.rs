@@ -87,13 +87,59 @@ pub struct ExtensionStatistics {
     pub methods: BTreeMap<String, u64>,
     /// How long its calls took, by method.
     pub durations_ms: BTreeMap<String, u64>,
+    /// What was asked of its host, by what that needed.
+    pub capabilities: BTreeMap<String, CapabilityUse>,
     pub tool_calls: u64,
+    pub commands: u64,
     pub events: u64,
+    /// Spent on tool calls, commands and events, with everything that they waited for.
+    pub work_ms: u64,
     pub notes: u64,
     /// How often a handler took longer than it should.
     pub slow: u64,
     /// Lines of its own that were left out.
     pub left_out: u64,
+}
+
+/// How often a capability was used, and how often that was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct CapabilityUse {
+    pub granted: u64,
+    pub denied: u64,
+}
+
+impl ExtensionStatistics {
+    /// How often it was asked for something.
+    pub fn asked(&self) -> u64 {
+        self.tool_calls + self.commands + self.events
+    }
+
+    /// The same with what it did elsewhere.
+    pub fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.unfinished += other.unfinished;
+        self.denials += other.denials;
+        self.errors += other.errors;
+        self.duration_ms += other.duration_ms;
+        self.tool_calls += other.tool_calls;
+        self.commands += other.commands;
+        self.events += other.events;
+        self.work_ms += other.work_ms;
+        self.notes += other.notes;
+        self.slow += other.slow;
+        self.left_out += other.left_out;
+        for (method, calls) in &other.methods {
+            *self.methods.entry(method.clone()).or_default() += calls;
+        }
+        for (method, took) in &other.durations_ms {
+            *self.durations_ms.entry(method.clone()).or_default() += took;
+        }
+        for (capability, uses) in &other.capabilities {
+            let own = self.capabilities.entry(capability.clone()).or_default();
+            own.granted += uses.granted;
+            own.denied += uses.denied;
+        }
+    }
 }
 
 /// The files of a session's ledger, the oldest first. Looks at the disk.
@@ -179,19 +225,27 @@ pub fn statistics(reading: &Reading) -> Statistics {
                 own.duration_ms += took;
                 *own.durations_ms.entry(method.to_owned()).or_default() += took;
                 let code = member("error").and_then(|error| error.get("code")).and_then(Value::as_str);
+                let capability = member("capability").and_then(Value::as_str).unwrap_or("?");
+                let uses = own.capabilities.entry(capability.to_owned()).or_default();
                 match code {
-                    None => {}
-                    Some("denied") => own.denials += 1,
-                    Some(_) => own.errors += 1,
+                    None => uses.granted += 1,
+                    Some("denied") => {
+                        own.denials += 1;
+                        uses.denied += 1;
+                    }
+                    Some(_) => {
+                        own.errors += 1;
+                        uses.granted += 1;
+                    }
                 }
             }
             LogEvent::ToolCallStart => own.tool_calls += 1,
             LogEvent::EventHookStart => own.events += 1,
-            LogEvent::ToolCallEnd
-            | LogEvent::EventHookEnd
-            | LogEvent::SlashCommandStart
-            | LogEvent::SlashCommandEnd
-            | LogEvent::ExtensionRegister
+            LogEvent::SlashCommandStart => own.commands += 1,
+            LogEvent::ToolCallEnd | LogEvent::EventHookEnd | LogEvent::SlashCommandEnd => {
+                own.work_ms += member("duration_ms").and_then(Value::as_u64).unwrap_or_default();
+            }
+            LogEvent::ExtensionRegister
             | LogEvent::ExtensionReady
             | LogEvent::PolicyDecision
             | LogEvent::CompatWarning => {}
@@ -326,5 +380,49 @@ impl fmt::Display for Fault {
                 f.write_str("it is missing or empty, so nobody knows whether lines were cut off at the end")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(event: &str, data: &Value) -> LogEntry {
+        let entry = json!({ "schema": "pi.ext.log.v1", "ts": "2026-01-01T00:00:00.000Z", "level": "info", "event": event,
+            "message": "m", "correlation": { "extension_id": "guard", "scenario_id": "s" }, "data": data });
+        serde_json::from_value(entry).expect("an entry")
+    }
+
+    #[test]
+    fn work_and_capabilities_are_counted_beside_host_calls() {
+        let call = |capability: &str| json!({ "capability": capability, "method": "fs" });
+        let ended = |capability: &str, code: Option<&str>| {
+            let error = code.map(|code| json!({ "code": code }));
+            json!({ "capability": capability, "method": "fs", "duration_ms": 5, "error": error })
+        };
+        let entries = vec![
+            entry("tool_call.start", &json!({ "name": "t" })),
+            entry("host_call.start", &call("read")),
+            entry("host_call.end", &ended("read", None)),
+            entry("host_call.start", &call("read")),
+            entry("host_call.end", &ended("read", Some("io"))),
+            entry("host_call.start", &call("write")),
+            entry("host_call.end", &ended("write", Some("denied"))),
+            entry("tool_call.end", &json!({ "duration_ms": 40 })),
+            entry("event_hook.start", &json!({})),
+            entry("event_hook.end", &json!({ "duration_ms": 2 })),
+            entry("slash_command.start", &json!({})),
+            entry("slash_command.end", &json!({ "duration_ms": 1 })),
+        ];
+        let statistics = statistics(&Reading { entries, unreadable: Vec::new() });
+        let mut own = statistics.extensions["guard"].clone();
+        assert_eq!((own.asked(), own.work_ms, own.calls, own.duration_ms), (3, 43, 3, 15));
+        let uses = |granted, denied| CapabilityUse { granted, denied };
+        let expected = [("read".to_owned(), uses(2, 0)), ("write".to_owned(), uses(0, 1))];
+        assert_eq!(own.capabilities, BTreeMap::from(expected));
+        own.add(&statistics.extensions["guard"]);
+        assert_eq!((own.asked(), own.work_ms, own.capabilities["read"]), (6, 86, uses(4, 0)));
     }
 }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use pi_exthost::{
     launcher::Source,
-    ledger::reading::{self, ExtensionStatistics},
+    ledger::reading::{self, CapabilityUse, ExtensionStatistics},
 };
 use pi_extproto::manifest::Tier;
 use pi_guests::{
@@ -35,11 +35,12 @@ use crate::{
 /// Sessions whose ledgers are read.
 const SESSIONS: usize = 20;
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     Column { title: "EXTENSION", align: Align::Left, room: Room::CutTo(12) },
     Column { title: "STATE", align: Align::Left, room: Room::Whole },
     Column { title: "TIER", align: Align::Left, room: Room::Whole },
     Column { title: "MEMORY", align: Align::Right, room: Room::LeaveOut(3) },
+    Column { title: "ASKED", align: Align::Right, room: Room::LeaveOut(2) },
     Column { title: "CALLS", align: Align::Right, room: Room::LeaveOut(1) },
     Column { title: "DENIED", align: Align::Right, room: Room::LeaveOut(1) },
     Column { title: "TIME", align: Align::Right, room: Room::LeaveOut(2) },
@@ -108,7 +109,10 @@ pub(crate) fn run(
         }
     }
     let sessions = counted(past.sessions, "session");
-    console.remark(&format!("calls, denials and time are those of the last {sessions}; `pi ext ledger` tells more"));
+    console.remark(&format!(
+        "figures are those of the last {sessions}: ASKED are tool calls, commands and events, TIME is theirs, CALLS are those \
+         of its host; × were granted, ! denied; `pi ext ledger` tells more"
+    ));
     if listed.iter().any(|one| one.tier == Tier::Mcp) {
         console.remark(
             "MCP servers are not started to be listed; `pi mcp test` starts them and shows what their tools cost",
@@ -237,17 +241,7 @@ impl Past {
             let Ok(read) = reading::read(&logs, session) else { continue };
             past.sessions += 1;
             for (id, own) in reading::statistics(&read).extensions {
-                let all = past.extensions.entry(id).or_default();
-                all.calls += own.calls;
-                all.denials += own.denials;
-                all.errors += own.errors;
-                all.duration_ms += own.duration_ms;
-                all.slow += own.slow;
-                let add = |to: &mut BTreeMap<String, u64>, own: BTreeMap<String, u64>| {
-                    own.into_iter().for_each(|(method, count)| *to.entry(method).or_default() += count);
-                };
-                add(&mut all.methods, own.methods);
-                add(&mut all.durations_ms, own.durations_ms);
+                past.extensions.entry(id).or_default().add(&own);
             }
         }
         past
@@ -296,20 +290,36 @@ impl Listed {
             Cell::toned(tone, state),
             Cell::plain(tier(self.tier)),
             Cell::plain(self.memory.map_or_else(|| "–".to_owned(), |bytes| format!("{} KiB", grouped(bytes / 1024)))),
+            Cell::plain(grouped(self.past.asked())),
             Cell::plain(grouped(self.past.calls)),
             denied,
-            Cell::plain(format!("{} ms", grouped(self.past.duration_ms))),
-            Cell::plain(self.capabilities.join(" ")),
+            Cell::plain(format!("{} ms", grouped(self.past.work_ms))),
+            Cell::plain(self.uses().join(" ")),
             Cell::toned(Tone::Quiet, &self.path),
         ]
+    }
+
+    /// The capabilities that it declares and those that it used: `read ×3 !1` was granted three times and denied once.
+    fn uses(&self) -> Vec<String> {
+        let used = &self.past.capabilities;
+        let others = used.keys().filter(|name| !self.capabilities.contains(name));
+        let told = self.capabilities.iter().chain(others).map(|name| {
+            let CapabilityUse { granted, denied } = used.get(name).copied().unwrap_or_default();
+            let granted = if granted > 0 { format!(" ×{}", grouped(granted)) } else { String::new() };
+            let denied = if denied > 0 { format!(" !{}", grouped(denied)) } else { String::new() };
+            format!("{name}{granted}{denied}")
+        });
+        told.collect()
     }
 
     fn object(&self) -> Value {
         let (_, state) = self.state();
         json!({ "name": self.id, "version": self.version, "tier": self.tier, "state": state.replace(' ', "_"), "path": self.path,
             "capabilities": self.capabilities, "memory": self.memory, "tools": self.tools, "commands": self.commands,
+            "asked": self.past.asked(), "toolCalls": self.past.tool_calls, "events": self.past.events,
             "calls": self.past.calls, "denials": self.past.denials, "errors": self.past.errors, "slow": self.past.slow,
-            "timeMs": self.past.duration_ms, "error": self.problem() })
+            "used": self.past.capabilities, "timeMs": self.past.work_ms, "hostTimeMs": self.past.duration_ms,
+            "error": self.problem() })
     }
 }
 
