@@ -15,10 +15,12 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use pi_exthost::{
     GuestId, Guests, SessionPort,
-    port::{CommandInfo, CommandSource, Control, Refusal, Request, Selection, Settled, ToolInfo},
+    port::{
+        Canvas, CommandInfo, CommandSource, Control, Drawing, Refusal, Reply, Request, Selection, Settled, ToolInfo,
+    },
 };
 use pi_extproto::hook::event::{Event, payload::BusEvent};
-use pi_transcript::Header;
+use pi_transcript::{EntryId, Header, question::Asked};
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
@@ -134,124 +136,151 @@ impl Rehearsal {
     }
 
     fn answer(&self, request: Request) {
-        macro_rules! say {
-            ($reply:expr, $answer:expr) => {
-                // Whoever asked may have gone away.
-                drop($reply.send($answer))
-            };
-        }
         match request {
-            Request::State(reply) => say!(reply, Ok(self.remember(|memory| memory.state()))),
-            Request::SystemPrompt(reply) => say!(reply, Ok(self.remember(|memory| memory.system_prompt()))),
+            Request::State(reply) => say(reply, self.remember(|memory| memory.state())),
+            Request::SystemPrompt(reply) => say(reply, self.remember(|memory| memory.system_prompt())),
             Request::Header(reply) => {
                 let id = self.remember(|memory| memory.id.clone());
-                say!(reply, Ok(Header::new(id, BEGAN.to_owned(), &self.directory)));
+                say(reply, Header::new(id, BEGAN.to_owned(), &self.directory));
             }
-            Request::Entries(Selection::All, reply) => say!(reply, Ok(self.remember(|memory| memory.entries.clone()))),
-            Request::Entries(Selection::Branch, reply) => say!(reply, Ok(self.remember(|memory| memory.branch()))),
-            Request::Entry(id, reply) => say!(reply, Ok(self.remember(|memory| memory.entry(&id)))),
-            Request::Label(id, reply) => say!(reply, Ok(self.remember(|memory| memory.label(&id)))),
-            Request::Tools(reply) => say!(reply, Ok(self.tools())),
-            Request::Commands(reply) => say!(reply, Ok(self.commands())),
-            Request::Models(reply) => say!(reply, Ok(self.remember(|memory| memory.models()))),
-            Request::EditorText(reply) => say!(reply, Ok(self.remember(|memory| memory.editor.clone()))),
+            Request::Entries(Selection::All, reply) => say(reply, self.remember(|memory| memory.entries.clone())),
+            Request::Entries(Selection::Branch, reply) => say(reply, self.remember(|memory| memory.branch())),
+            Request::Entry(id, reply) => say(reply, self.remember(|memory| memory.entry(&id))),
+            Request::Label(id, reply) => say(reply, self.remember(|memory| memory.label(&id))),
+            Request::Tools(reply) => say(reply, self.tools()),
+            Request::Commands(reply) => say(reply, self.commands()),
+            Request::Models(reply) => say(reply, self.remember(|memory| memory.models())),
+            Request::EditorText(reply) => say(reply, self.remember(|memory| memory.editor.clone())),
             Request::AppendEntry { custom_type, data, reply } => {
-                self.note(json!({ "action": "append_entry", "customType": custom_type, "data": data }));
-                let members = json!({ "type": "custom", "customType": custom_type, "data": data });
-                say!(reply, Ok(self.remember(|memory| memory.append(members))));
+                say(reply, self.append_entry(&custom_type, data.as_ref()));
             }
             Request::SendMessage { message, delivery, trigger_turn, reply } => {
                 self.note(json!({ "action": "send_message", "message": message, "delivery": delivery,
                     "triggerTurn": trigger_turn }));
-                say!(reply, Ok(()));
+                say(reply, ());
             }
             Request::SendUserMessage { content, delivery, reply, .. } => {
                 self.note(json!({ "action": "send_user_message", "content": content, "delivery": delivery }));
-                say!(reply, Ok(()));
+                say(reply, ());
             }
             Request::SetName(name, reply) => {
-                self.note(json!({ "action": "set_session_name", "name": name }));
-                self.remember(|memory| {
-                    memory.append(json!({ "type": "session_info", "name": name }));
-                    memory.name = Some(name);
-                });
-                say!(reply, Ok(()));
+                self.set_name(name);
+                say(reply, ());
             }
             Request::SetLabel(entry, label, reply) => {
-                self.note(json!({ "action": "set_label", "entryId": entry, "label": label }));
-                self.remember(|memory| memory.append(json!({ "type": "label", "targetId": entry, "label": label })));
-                say!(reply, Ok(()));
+                self.set_label(&entry, label.as_deref());
+                say(reply, ());
             }
             Request::SetActiveTools(names, reply) => {
-                self.note(json!({ "action": "set_active_tools", "names": names }));
-                let known = self.tools().into_iter().map(|tool| tool.definition.name).collect();
-                self.remember(|memory| memory.choose_tools(names, known));
-                say!(reply, Ok(()));
+                self.set_active_tools(names);
+                say(reply, ());
             }
             Request::SetModel(provider, model, reply) => {
                 self.note(json!({ "action": "set_model", "provider": provider, "model": model }));
-                say!(reply, Ok(self.remember(|memory| memory.has_model(&provider, &model))));
+                say(reply, self.remember(|memory| memory.has_model(&provider, &model)));
             }
             Request::SetThinkingLevel(level, reply) => {
                 self.note(json!({ "action": "set_thinking_level", "level": level }));
                 self.remember(|memory| memory.thinking_level = level);
-                say!(reply, Ok(level));
+                say(reply, level);
             }
             Request::Abort(reply) => {
                 self.note(json!({ "action": "abort" }));
-                say!(reply, Ok(()));
+                say(reply, ());
             }
             Request::Compact { instructions, reply } => {
                 self.note(json!({ "action": "compact", "instructions": instructions }));
-                say!(reply, self.remember(|memory| memory.compacted()).ok_or_else(alone));
+                reveal(reply, self.remember(|memory| memory.compacted()).ok_or_else(alone));
             }
             Request::Complete(asked, reply) => {
                 self.note(json!({ "action": "complete", "systemPrompt": asked.system_prompt,
                     "messages": asked.messages }));
-                say!(reply, self.remember(|memory| memory.completed()).ok_or_else(alone));
+                reveal(reply, self.remember(|memory| memory.completed()).ok_or_else(alone));
             }
-            Request::Ask(asked, reply) | Request::AskApproval(_, asked, reply) => {
-                self.note(json!({ "action": "ask", "question": asked }));
-                let answer = self.remember(|memory| memory.person.answer(asked.question()));
-                say!(reply, Ok(answer.map_or(Settled::Cancelled, Settled::Answered)));
-            }
+            Request::Ask(asked, reply) | Request::AskApproval(_, asked, reply) => say(reply, self.ask(&asked)),
             Request::Announce(announcement, reply) => {
                 self.note(json!({ "action": "announce", "announcement": announcement }));
                 self.remember(|memory| memory.hear(announcement));
-                say!(reply, Ok(()));
+                say(reply, ());
             }
-            Request::Draw(drawing, reply) => {
-                self.note(json!({ "action": "draw", "drawing": scene::drawn(&drawing) }));
-                let shown = self.remember(|memory| memory.person.look(&drawing)).map(|(canvas, hands)| {
-                    self.aside(hands);
-                    canvas
-                });
-                say!(reply, Ok(shown));
-            }
-            Request::Emit { channel, data, reply } => {
-                self.note(json!({ "action": "emit", "channel": channel, "data": data }));
-                let guests = self.known_guests();
-                self.aside(async move {
-                    if let Some(guests) = guests {
-                        guests.dispatch(Event::Bus(BusEvent { channel, data }), &CancellationToken::new()).await;
-                    }
-                    say!(reply, Ok(()));
-                });
-            }
-            Request::RegistrationChanged(reply) | Request::Left(reply) => say!(reply, Ok(())),
+            Request::Draw(drawing, reply) => say(reply, self.draw(&drawing)),
+            Request::Emit { channel, data, reply } => self.emit(channel, data, reply),
+            Request::RegistrationChanged(reply) | Request::Left(reply) => say(reply, ()),
             Request::Quit(reply) => {
                 self.note(json!({ "action": "shutdown" }));
-                say!(reply, Ok(()));
+                say(reply, ());
             }
-            Request::Control(control, _, reply) => {
-                let is_alone = self.remember(|memory| memory.is_alone());
-                if control != Control::WaitForIdle {
-                    self.note(json!({ "action": "control", "control": scene::controlled(&control) }));
-                }
-                say!(reply, if is_alone { Err(alone()) } else { Ok(true) });
-            }
+            Request::Control(control, _, reply) => reveal(reply, self.control(&control)),
         }
     }
+
+    fn append_entry(&self, custom_type: &str, data: Option<&Value>) -> EntryId {
+        self.note(json!({ "action": "append_entry", "customType": custom_type, "data": data }));
+        let members = json!({ "type": "custom", "customType": custom_type, "data": data });
+        self.remember(|memory| memory.append(members))
+    }
+
+    fn set_name(&self, name: String) {
+        self.note(json!({ "action": "set_session_name", "name": name }));
+        self.remember(|memory| {
+            memory.append(json!({ "type": "session_info", "name": name }));
+            memory.name = Some(name);
+        });
+    }
+
+    fn set_label(&self, entry: &EntryId, label: Option<&str>) {
+        self.note(json!({ "action": "set_label", "entryId": entry, "label": label }));
+        self.remember(|memory| memory.append(json!({ "type": "label", "targetId": entry, "label": label })));
+    }
+
+    fn set_active_tools(&self, names: Vec<String>) {
+        self.note(json!({ "action": "set_active_tools", "names": names }));
+        let known = self.tools().into_iter().map(|tool| tool.definition.name).collect();
+        self.remember(|memory| memory.choose_tools(names, known));
+    }
+
+    fn ask(&self, asked: &Asked) -> Settled {
+        self.note(json!({ "action": "ask", "question": asked }));
+        let answer = self.remember(|memory| memory.person.answer(asked.question()));
+        answer.map_or(Settled::Cancelled, Settled::Answered)
+    }
+
+    fn draw(&self, drawing: &Drawing) -> Option<Canvas> {
+        self.note(json!({ "action": "draw", "drawing": scene::drawn(drawing) }));
+        self.remember(|memory| memory.person.look(drawing)).map(|(canvas, hands)| {
+            self.aside(hands);
+            canvas
+        })
+    }
+
+    /// Answered when everybody has heard it.
+    fn emit(&self, channel: String, data: Value, reply: Reply<()>) {
+        self.note(json!({ "action": "emit", "channel": channel, "data": data }));
+        let guests = self.known_guests();
+        self.aside(async move {
+            if let Some(guests) = guests {
+                guests.dispatch(Event::Bus(BusEvent { channel, data }), &CancellationToken::new()).await;
+            }
+            say(reply, ());
+        });
+    }
+
+    fn control(&self, control: &Control) -> Result<bool, Refusal> {
+        let is_alone = self.remember(|memory| memory.is_alone());
+        if *control != Control::WaitForIdle {
+            self.note(json!({ "action": "control", "control": scene::controlled(control) }));
+        }
+        if is_alone { Err(alone()) } else { Ok(true) }
+    }
+}
+
+fn say<T>(reply: Reply<T>, answer: T) {
+    reveal(reply, Ok(answer));
+}
+
+/// Whoever asked may have gone away.
+fn reveal<T>(reply: Reply<T>, answer: Result<T, Refusal>) {
+    drop(reply.send(answer));
 }
 
 fn alone() -> Refusal {
