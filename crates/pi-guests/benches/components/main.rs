@@ -242,7 +242,7 @@ fn calls(criterion: &mut Criterion) {
         bencher.iter(|| stage.runtime.block_on(call(&guests, "hello", HELLO)));
     });
     group.finish();
-    let per_ask = |with: Duration, without: Duration| with.saturating_sub(without) / ASKS;
+    let per_ask = |with: Duration, without: Duration| difference(with, without) / i128::from(ASKS);
     let runtime = &stage.runtime;
     let bare_hello = median_of(runtime, CALLS, async || assert_eq!(instance.call("hello", INPUT).await, HELLO));
     let bare_ask = median_of(runtime, CALLS, async || assert_eq!(instance.call("ask", INPUT).await, HELLO));
@@ -259,12 +259,12 @@ fn calls(criterion: &mut Criterion) {
         }
     });
     let at_desk = at_desk / ASKS;
-    println!("metric bare_host_call {} ns", per_ask(bare_ask, bare_hello).as_nanos());
-    println!("metric host_call {} ns", host_call.as_nanos());
+    println!("metric bare_host_call {} ns", per_ask(bare_ask, bare_hello));
+    println!("metric host_call {host_call} ns");
     println!("metric desk_call {} ns", at_desk.as_nanos());
-    println!("metric crossing {} ns", host_call.saturating_sub(at_desk).as_nanos());
+    println!("metric crossing {} ns", host_call - nanoseconds(at_desk));
     let tool_call = median_of(runtime, CALLS, async || call(&guests, "hello", HELLO).await);
-    println!("metric tool_call_asking {} ns", (tool_call + host_call).as_nanos());
+    println!("metric tool_call_asking {} ns", nanoseconds(tool_call) + host_call);
     println!(
         "metric tool_call_cpu {} ns",
         cpu_of(runtime, CALLS, async || call(&guests, "hello", HELLO).await).as_nanos()
@@ -287,15 +287,25 @@ fn memory(_: &mut Criterion) {
     let between = private().unwrap();
     let instances: Vec<bare::Instance> = (0..KEPT).map(|_| instance()).collect();
     let after = private().unwrap();
-    println!("metric idle_memory {} KiB", between.saturating_sub(before) as f64 / KEPT as f64);
-    println!("metric bare_idle_memory {} KiB", after.saturating_sub(between) as f64 / KEPT as f64);
+    println!("metric idle_memory {} KiB", (between - before) as f64 / KEPT as f64);
+    println!("metric bare_idle_memory {} KiB", (after - between) as f64 / KEPT as f64);
     drop((first_guest, first_instance, guests, instances));
 }
 
+/// What one thing took more than another, in nanoseconds. Less than nothing is a figure too: it says how little the rest of
+/// them is worth.
+fn difference(with: Duration, without: Duration) -> i128 {
+    nanoseconds(with) - nanoseconds(without)
+}
+
+fn nanoseconds(time: Duration) -> i128 {
+    i128::try_from(time.as_nanos()).expect("a short time")
+}
+
 /// Kibibytes that this process alone has, where the system tells.
-fn private() -> Option<usize> {
+fn private() -> Option<i64> {
     let rollup = fs::read_to_string("/proc/self/smaps_rollup").ok()?;
-    let of = |name: &str| -> Option<usize> {
+    let of = |name: &str| -> Option<i64> {
         let line = rollup.lines().find(|line| line.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse().ok()
     };

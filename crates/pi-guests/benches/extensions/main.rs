@@ -184,15 +184,15 @@ fn memory(_: &mut Criterion) {
     let Some(before) = private() else { return };
     let guests = stage.runtime.block_on(stage.guests(KEPT));
     std::thread::sleep(Duration::from_millis(200));
-    let added = private().unwrap().saturating_sub(before);
-    println!("metric idle_memory {} KiB", added / KEPT);
+    let added = private().unwrap() - before;
+    println!("metric idle_memory {} KiB", added as f64 / KEPT as f64);
     drop((first, guests));
 }
 
 /// Kibibytes that this process alone has, where the system tells.
-fn private() -> Option<usize> {
+fn private() -> Option<i64> {
     let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").ok()?;
-    let of = |name: &str| -> Option<usize> {
+    let of = |name: &str| -> Option<i64> {
         let line = rollup.lines().find(|line| line.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse().ok()
     };

@@ -92,12 +92,17 @@ mod tests {
 
     #[test]
     fn lines_of_metrics_are_read_among_others() {
-        let printed =
-            "Benchmarking…\nmetric ops_per_step/100 11.5 ops\nmetric engine/step 40 ns 2\nmetric broken\nmetrics 1 2";
+        let printed = "Benchmarking…\nmetric ops_per_step/100 11.5 ops\nmetric engine/step 40 ns 2\nmetric less -3 ns\nmetric broken\nmetrics 1 2";
         let count = Figure { median: 11.5, cpu: None, rate: None, unit: Unit::Count };
         let time = Figure { median: 40.0, cpu: None, rate: Some(5e7), unit: Unit::Nanoseconds };
-        let expected: Figures =
-            [("engine/ops_per_step/100".to_owned(), count), ("engine/step".to_owned(), time)].into();
+        // What is left of a difference may be less than nothing.
+        let less = Figure { median: -3.0, cpu: None, rate: None, unit: Unit::Nanoseconds };
+        let expected: Figures = [
+            ("engine/ops_per_step/100".to_owned(), count),
+            ("engine/step".to_owned(), time),
+            ("engine/less".to_owned(), less),
+        ]
+        .into();
         assert_eq!(metrics("engine", printed), expected);
     }
 }
