@@ -38,8 +38,21 @@ struct State {
     base: Policy,
     policy: Arc<Policy>,
     stamp: Option<Stamp>,
+    /// How often it was put together anew. Who read the disk for one that is not in force any more reads it again.
+    revision: u64,
     looked: Moment,
 }
+
+/// A policy that was put together from what the disk said, to take the place of the one that was in force then.
+struct Draft {
+    base: Policy,
+    policy: Policy,
+    stamp: Option<Stamp>,
+    instead_of: u64,
+}
+
+/// Another policy came into force meanwhile.
+struct Outdated;
 
 impl Rulebook {
     /// Settings alone; answers hold for the session, and nothing is remembered.
@@ -64,12 +77,13 @@ impl Rulebook {
 
     /// Other settings count from here on; answers, and what is remembered, stay. Looks at the disk.
     pub(crate) fn amend(&self, base: Policy) -> Result<(), GrantsFault> {
-        let (policy, stamp) = self.shared.compile(&base)?;
-        let mut state = self.shared.state();
-        let answers = state.policy.answers().clone();
-        state.policy = Arc::new(policy.with_answers(answers));
-        (state.base, state.stamp) = (base, stamp);
-        Ok(())
+        loop {
+            let revision = self.shared.state().revision;
+            let draft = self.shared.draft(base.clone(), revision)?;
+            if self.shared.enact(draft).is_ok() {
+                return Ok(());
+            }
+        }
     }
 
     /// The policy as it was last read.
@@ -150,34 +164,36 @@ async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
 
 impl State {
     fn of(base: Policy, policy: Arc<Policy>) -> Self {
-        Self { base, policy, stamp: None, looked: Moment::from_unix_millis(0) }
+        Self { base, policy, stamp: None, revision: 0, looked: Moment::from_unix_millis(0) }
     }
 }
 
 impl Shared {
     fn refresh(&self) -> bool {
         let Some(file) = &self.file else { return false };
-        if file.stamp() == self.state().stamp {
-            return false;
-        }
-        let base = self.state().base.clone();
-        match self.compile(&base) {
-            Ok((policy, stamp)) => {
-                let mut state = self.state();
-                let answers = state.policy.answers().clone();
-                state.policy = Arc::new(policy.with_answers(answers));
-                state.stamp = stamp;
-                true
-            }
-            Err(fault) => {
-                tracing::warn!(%fault, "what was decided about extensions cannot be read; the last reading counts");
-                self.state().stamp = file.stamp();
-                false
+        loop {
+            let stamp = file.stamp();
+            let (base, revision) = {
+                let state = self.state();
+                if stamp == state.stamp {
+                    return false;
+                }
+                (state.base.clone(), state.revision)
+            };
+            match self.draft(base, revision).map(|draft| self.enact(draft)) {
+                Ok(Ok(())) => return true,
+                Ok(Err(Outdated)) => {}
+                Err(fault) => {
+                    tracing::warn!(%fault, "what was decided about extensions cannot be read; the last reading counts");
+                    self.state().stamp = stamp;
+                    return false;
+                }
             }
         }
     }
 
-    fn compile(&self, base: &Policy) -> Result<(Policy, Option<Stamp>), GrantsFault> {
+    /// Reads what is remembered, and puts it together with settings and with what a project takes away.
+    fn draft(&self, base: Policy, instead_of: u64) -> Result<Draft, GrantsFault> {
         let (remembered, stamp) = match &self.file {
             Some(file) => file.load()?,
             None => (config::Settings::default(), None),
@@ -187,7 +203,21 @@ impl Shared {
         if let Some(project) = &self.project {
             policy = policy.restrict_by(project).map_err(invalid)?.value;
         }
-        Ok((policy, stamp))
+        Ok(Draft { base, policy, stamp, instead_of })
+    }
+
+    /// Puts a policy into force, with the answers that were heard until now, unless another came into force since the disk
+    /// was read: whichever of the two was put together from older rules would take rules of the other away.
+    fn enact(&self, Draft { base, policy, stamp, instead_of }: Draft) -> Result<(), Outdated> {
+        let mut state = self.state();
+        if state.revision != instead_of {
+            return Err(Outdated);
+        }
+        let answers = state.policy.answers().clone();
+        state.policy = Arc::new(policy.with_answers(answers));
+        (state.base, state.stamp) = (base, stamp);
+        state.revision += 1;
+        Ok(())
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -199,4 +229,38 @@ impl Shared {
 pub(crate) enum Lasting {
     Grants(Vec<GrantEntry>),
     Deny(DenyEntry),
+}
+
+#[cfg(test)]
+mod tests {
+    use pi_extproto::capability::Capability;
+
+    use super::*;
+
+    fn settings(memory: u64) -> Policy {
+        let text = format!(r#"{{"extensions":{{"policy":{{"max_memory_mb":{memory}}}}}}}"#);
+        let parsed = config::parse(text.as_bytes()).expect("settings");
+        parsed.value.resolve().expect("a policy").value
+    }
+
+    #[test]
+    fn look_at_the_disk_that_took_long_takes_no_rules_away() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = GrantsFile::in_folder(folder.path());
+        let book = Rulebook::open(settings(1), None, file.clone()).expect("a book");
+        let deny = DenyEntry { capability: Capability::Exec, methods: None, scope: None, versions: None };
+        file.change("guard", Change::Deny(deny)).expect("a decision");
+
+        let revision = book.shared.state().revision;
+        let slow = book.shared.draft(settings(1), revision).expect("a look");
+        book.amend(settings(2)).expect("other settings");
+        assert!(book.shared.enact(slow).is_err(), "it was put together from the settings before");
+        assert_eq!(book.policy().max_memory_mb(), 2);
+
+        let revision = book.shared.state().revision;
+        let slow = book.shared.draft(settings(3), revision).expect("a look");
+        file.change("guard", Change::Forget(Capability::Exec)).expect("a decision");
+        assert!(book.shared.refresh(), "the file is another one");
+        assert!(book.shared.enact(slow).is_err(), "it was put together from the decisions before");
+    }
 }
