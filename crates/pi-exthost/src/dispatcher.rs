@@ -153,12 +153,16 @@ impl Dispatcher {
         Self { house: Arc::new(house) }
     }
 
-    /// A desk for a guest. Makes its folders.
+    /// A desk for a guest. Makes its folders, and removes the temporary ones of those that are gone: a guest that is loaded
+    /// anew again and again leaves nothing behind. Looks at the disk.
     pub fn desk(&self, mut identity: Identity) -> Result<Desk, NoDesk> {
         let unmade = |folder: &Path| {
             let folder = folder.to_owned();
             move |source| NoDesk::NotMade { folder, source }
         };
+        let is_gone = |known: &mut Known| known.desk.strong_count() == 0;
+        let gone: Vec<Known> = self.house.desks().extract_if(.., is_gone).collect();
+        gone.iter().for_each(|known| sweep(&known.temporary));
         make_folder(&identity.data).map_err(unmade(&identity.data))?;
         identity.temporary = make_new(&identity.temporary).map_err(unmade(&identity.temporary))?;
         self.house.fittings.rulebook.saw(&identity);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pi_exthost::{Limits, Terms, port::Settled};
+use pi_exthost::{Identity, Limits, Terms, port::Settled};
 use pi_extproto::{
     connector::{Call, data::Data, fs::FsCall, fs::WriteMode},
     host::{ErrorCode, HostCall},
@@ -35,6 +35,17 @@ async fn calls_beyond_those_at_work_wait_and_those_beyond_that_are_refused() {
     let (refused, late) = (ErrorCode::InvalidRequest, ErrorCode::Timeout);
     assert_eq!(codes, [refused, refused, late, late, late]);
     assert_eq!(stage.ledger().await, "5 calls, 0 unfinished, 0 denied, 5 failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guest_that_is_loaded_anew_again_and_again_leaves_nothing_behind() {
+    let stage = Stage::new(Plan::default());
+    for _ in 0..20 {
+        let anew = Identity { temporary: stage.path("tmp/g1"), ..stage.desk.identity().clone() };
+        drop(stage.dispatcher.desk(anew).expect("a desk"));
+    }
+    let folders = std::fs::read_dir(stage.path("tmp")).expect("a folder").count();
+    assert_eq!(folders, 2, "that of the one that is here, and that of the last one that went");
 }
 
 #[tokio::test(flavor = "multi_thread")]
