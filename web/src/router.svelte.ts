@@ -1,4 +1,5 @@
 /** The address as state: components read `route.now` and are drawn anew when it changes. */
+import { ticketIn } from "./link/login";
 import { formatRoute, parseRoute, type Route } from "./route";
 
 class Router {
@@ -6,7 +7,10 @@ class Router {
 
   constructor() {
     addEventListener("hashchange", () => {
-      this.now = parseRoute(location.hash);
+      // A ticket is no place: whoever opens one stays where he is.
+      if (ticketIn(location.hash) === undefined) {
+        this.now = parseRoute(location.hash);
+      }
     });
   }
 

@@ -178,7 +178,7 @@ test("files are dropped anywhere: a picture joins the message, an envelope is sh
 });
 
 test("an envelope file is looked at without being let in", async ({ page, desk }) => {
-  desk.watch(page);
+  await desk.look(page);
   desk.allow(/401|WebSocket/);
   await page.goto(`${desk.server.origin}/`);
   await page.getByRole("link", { name: "Look into an envelope file" }).click();

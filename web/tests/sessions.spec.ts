@@ -124,15 +124,14 @@ test("a link leads to its message", async ({ page, desk }) => {
 });
 
 test("whoever has no ticket is told how to get one", async ({ page, desk }) => {
-  desk.watch(page);
+  await desk.look(page);
   desk.allow(/401|WebSocket|localhost/);
   await page.goto(`${desk.server.origin}/`);
   await expect(page.getByText("This browser is not let in yet")).toBeVisible();
   await expect(page.getByText("pi serve --ticket")).toBeVisible();
   const used = await desk.server.address();
+  // In the same tab: only what stands after # changes.
   await page.goto(used);
-  await page.reload();
-  // Only a ticket that was taken is used up.
   await expect(page.getByRole("status", { name: /^Connected/ })).toBeVisible();
   await page.goto("about:blank");
   await page.goto(used.replace("127.0.0.1", "localhost"));

@@ -5,17 +5,17 @@ export interface Refusal {
   hint: string;
 }
 
-/** Logs in if the address has a ticket. The refusal is the server's. */
-export async function login(): Promise<Refusal | undefined> {
-  const found = /[#&]ticket=([^&]+)/.exec(location.hash);
-  if (found === null) {
-    return undefined;
-  }
-  history.replaceState(null, "", `${location.pathname}#/`);
+export function ticketIn(hash: string): string | undefined {
+  const found = /[#&]ticket=([^&]+)/.exec(hash)?.[1];
+  return found === undefined ? undefined : decodeURIComponent(found);
+}
+
+/** Logs in. The refusal is the server's. */
+export async function login(ticket: string): Promise<Refusal | undefined> {
   const answer = await fetch("/login", {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ ticket: decodeURIComponent(found[1] as string) }),
+    body: JSON.stringify({ ticket }),
   });
   // Whoever opens an old address again may well be logged in.
   return answer.ok || (await isKnown()) ? undefined : refusal(answer);

@@ -21,8 +21,7 @@ export class Desk {
 
   /** Logs a page in and waits until it is live. */
   async enter(page: Page): Promise<void> {
-    this.watch(page);
-    await this.replace(page);
+    await this.look(page);
     await page.goto(await this.server.address());
     await expect(page.locator("[data-link=live]:visible").first()).toBeVisible();
   }
@@ -74,11 +73,17 @@ export class Desk {
     });
   }
 
+  /** Watches a page that is let in later. */
+  async look(page: Page): Promise<void> {
+    this.watch(page);
+    await this.replace(page);
+  }
+
   allow(fault: RegExp): void {
     this.allowed.push(fault);
   }
 
-  watch(page: Page): void {
+  private watch(page: Page): void {
     page.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") {
         this.faults.push(`console: ${message.text()}`);
