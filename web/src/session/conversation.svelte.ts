@@ -8,8 +8,10 @@
 import type { AgentEvent, ContextUsage, Message, Queue, ServerEvent, Session, SessionInfo, SessionSnapshot, SessionStats } from "pi-client";
 import { PerFrame } from "../link/frame";
 import { hasCode, link, REWRITES, type Trouble, trouble } from "../link/link.svelte";
-import { Messages } from "./messages.svelte";
-import { contentText } from "./parts.svelte";
+import { attachments, draftOf, type Picture } from "./draft.svelte";
+import { Messages, type Row } from "./messages.svelte";
+import { saidOf } from "./attached";
+import { contentImages, contentText } from "./parts.svelte";
 import { Requests } from "./requests.svelte";
 import { isAnnouncement, Stage } from "./stage.svelte";
 
@@ -22,7 +24,6 @@ export interface Outgoing {
   text: string;
 }
 
-export type Picture = { type: "image"; data: string; mimeType: string };
 export type Manner = "prompt" | "steer" | "queue" | "stop";
 
 export class Conversation {
@@ -52,6 +53,7 @@ export class Conversation {
   readonly messages: Messages;
   readonly requests: Requests;
   readonly stage = new Stage();
+  readonly draft;
   private readonly events = new PerFrame<AgentEvent>((events) => this.apply(events));
   /** Events that came while messages were read. */
   private held: AgentEvent[] | undefined;
@@ -78,6 +80,7 @@ export class Conversation {
 
   constructor(readonly id: string) {
     this.session = link.client.session(id);
+    this.draft = draftOf(id);
     this.messages = new Messages(this.session);
     this.requests = new Requests(this.session);
     this.endings.push(link.onEvent((event) => this.hearServer(event)));
@@ -168,6 +171,64 @@ export class Conversation {
       this.sending -= 1;
       this.outgoing = this.outgoing.filter((item) => item.key !== outgoing.key);
     }
+  }
+
+  /**
+   * Goes back to before something that was said, and puts it into the editor as it was: the words, and the pictures as far as the
+   * message is known here. False if that was not wanted.
+   */
+  async goBack(entryId: string, options: { summarize?: boolean } = {}): Promise<boolean> {
+    const images = this.imagesOf(entryId);
+    const { data } = await this.session.request({ type: "navigate_tree", targetId: entryId, ...(options.summarize === true ? { options } : {}) });
+    if (data.cancelled) {
+      return false;
+    }
+    await this.reload();
+    if (data.editorText !== undefined || images.length > 0) {
+      this.stage.suggest(saidOf(data.editorText ?? "").text, images);
+    }
+    return true;
+  }
+
+  /** Makes a session of its own of what was said before a message, and puts the message into the editor. */
+  async fork(entryId: string): Promise<boolean> {
+    const images = this.imagesOf(entryId);
+    const { data } = await this.session.request({ type: "fork", entryId });
+    if (data.cancelled) {
+      return false;
+    }
+    await this.reload();
+    this.stage.suggest(saidOf(data.text).text, images);
+    return true;
+  }
+
+  /**
+   * Says once more what was said last. If nothing but the failure came of it, it takes its place; if the model did something before it
+   * failed, that is not forgotten, and the message follows it.
+   */
+  async again(): Promise<void> {
+    const { rows } = this.messages;
+    const at = rows.findLastIndex((row) => row.message.role === "user");
+    const last = rows[at];
+    if (last?.message.role !== "user") {
+      return;
+    }
+    const { content } = last.message;
+    const images = contentImages(content).map(({ data, mimeType }): Picture => ({ type: "image", data, mimeType }));
+    if (last.entryId !== undefined && rows.slice(at + 1).every(isFailure)) {
+      const { entryId } = last;
+      const gone = await this.try(() => this.session.request({ type: "navigate_tree", targetId: entryId }));
+      if (gone === undefined || gone.data.cancelled) {
+        return;
+      }
+      await this.reload();
+    }
+    await this.send(saidOf(contentText(content)).text, images, "prompt");
+  }
+
+  private imagesOf(entryId: string): ReturnType<typeof attachments> {
+    const message = this.messages.rows.find((row) => row.entryId === entryId)?.message;
+    return attachments(message?.role === "user" ? contentImages(message.content) : []);
   }
 
   async stop(): Promise<void> {
@@ -394,6 +455,11 @@ export class Conversation {
     const taken = this.outgoing.find((item) => text.startsWith(item.text)) ?? this.outgoing[0];
     this.outgoing = this.outgoing.filter((item) => item !== taken);
   }
+}
+
+/** Whether nothing but a failure came of what was said. */
+function isFailure({ message }: Row): boolean {
+  return message.role === "assistant" && message.stopReason === "error" && message.content.every((block) => block.type !== "toolCall");
 }
 
 /**

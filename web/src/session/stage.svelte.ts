@@ -1,6 +1,7 @@
 /** What stands around a conversation: notices, questions to a person, and what extensions draw and announce. */
 import type { Announcement, Asker, OpenQuestion, Span } from "pi-client";
 import { trouble } from "../link/link.svelte";
+import type { Attachment } from "./draft.svelte";
 
 export interface Asked {
   question: OpenQuestion;
@@ -37,6 +38,12 @@ export interface Notice {
   extensionId: string | undefined;
 }
 
+interface Suggested {
+  text: string;
+  /** Those that are there stay if none are named. */
+  images: readonly Attachment[] | undefined;
+}
+
 /** Older notices make room. */
 const MOST_NOTICES = 5;
 const MENTIONED_MS = 4000;
@@ -53,7 +60,7 @@ export class Stage {
   statuses = $state.raw<ReadonlyMap<string, Status>>(new Map());
   widgets = $state.raw<ReadonlyMap<string, Widget>>(new Map());
   /** What an extension, a fork or a step in the tree puts into the editor; whoever takes it takes it away. */
-  suggested = $state.raw<string | undefined>();
+  suggested = $state.raw<Suggested | undefined>();
   private keys = 0;
 
   tell(error: unknown): void {
@@ -77,8 +84,8 @@ export class Stage {
     this.notices = this.notices.filter((notice) => notice.key !== key);
   }
 
-  suggest(text: string): void {
-    this.suggested = text;
+  suggest(text: string, images?: readonly Attachment[]): void {
+    this.suggested = { text, images };
   }
 
   ask(question: OpenQuestion): void {
