@@ -8,9 +8,10 @@
 import type { AgentEvent, ContextUsage, Message, Queue, ServerEvent, Session, SessionInfo, SessionSnapshot, SessionStats } from "pi-client";
 import { PerFrame } from "../link/frame";
 import { hasCode, link, REWRITES, type Trouble, trouble } from "../link/link.svelte";
+import { asking } from "./asking.svelte";
+import { saidOf } from "./attached";
 import { attachments, draftOf, type Picture } from "./draft.svelte";
 import { Messages, type Row } from "./messages.svelte";
-import { saidOf } from "./attached";
 import { contentImages, contentText } from "./parts.svelte";
 import { Requests } from "./requests.svelte";
 import { isAnnouncement, Stage } from "./stage.svelte";
@@ -88,6 +89,10 @@ export class Conversation {
 
   async open(): Promise<void> {
     this.held = [];
+    await asking.show(this.id);
+    if (this.isClosed) {
+      return;
+    }
     try {
       const leave = await this.session.subscribe(
         {
@@ -115,7 +120,8 @@ export class Conversation {
     for (const end of this.endings) {
       end();
     }
-    this.leave?.().catch(() => undefined); // Whoever leaves does not care how.
+    const left = this.leave?.().catch(() => undefined); // Whoever leaves does not care how.
+    void Promise.resolve(left).then(() => asking.hide(this.id));
   }
 
   /** Reads everything anew; for what events do not tell. */

@@ -5,6 +5,7 @@
  */
 import type { ListedSession, ListedStoredSession, StoredSessionList } from "pi-client";
 import { link, type Trouble, trouble } from "../link/link.svelte";
+import { asking } from "./asking.svelte";
 import { titleOf } from "./attached";
 
 /** One line of the list. */
@@ -100,6 +101,10 @@ class Sessions {
       }
       if (stored !== undefined) {
         this.takeStored(stored.data);
+      }
+      if (this.search.trim() === "") {
+        // Only those that are loaded tell how they think, and only they can ask.
+        asking.follow(loaded.data.sessions.filter((session) => session.thinkingLevel !== undefined).map((session) => session.sessionId));
       }
       const held = loaded.data.sessions.map(ofLoaded);
       const files = new Set(held.map((session) => session.file));

@@ -1,0 +1,48 @@
+/** A question that waits is seen wherever somebody stands. */
+import { expect, test } from "./support/page";
+
+test.use({ settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } } });
+
+test("a question of another session is told everywhere, and leads to it", async ({ page, desk }) => {
+  desk.model.says({ calls: [{ name: "bash", arguments: { command: "echo allowed" } }] }, { text: "It is done." });
+  await desk.enter(page);
+  const session = await desk.begin(page);
+  await desk.say(page, "Write it");
+  const question = page.getByRole("region", { name: "A question for you" });
+  await expect(question).toBeVisible();
+  const bar = page.getByRole("status", { name: "Sessions that ask you" });
+  // Here it is seen, and the list and the head say it too.
+  await expect(bar).toHaveCount(0);
+  await expect(page.locator(`[data-session="${session}"]`)).toHaveAttribute("data-state", "asks");
+  await expect(page.locator("header.bar").getByRole("link", { name: "asks you" })).toBeVisible();
+  await expect(page).toHaveTitle(/^\(\?\)/);
+  for (const view of ["tree", "envelope"]) {
+    await page.goto(`${desk.server.origin}/#/s/${session}/${view}`);
+    await expect(bar).toContainText("Write it");
+  }
+  await page.goto(`${desk.server.origin}/#/`);
+  await expect(bar).toContainText("Write it");
+  await expect(page).toHaveTitle(/^\(\?\)/);
+  await desk.begin(page);
+  await expect(bar).toContainText("Write it");
+  await expect(page.locator(`[data-session="${session}"]`)).toContainText("asks you");
+  await bar.getByRole("link").click();
+  await expect(question).toBeVisible();
+  await page.getByRole("button", { name: /this once/ }).click();
+  await desk.settled(page);
+  await expect(page).toHaveTitle(/^Write it/);
+  await expect(page.locator(`[data-session="${session}"]`)).toHaveAttribute("data-state", "open");
+});
+
+test("who never was in the session is told too, and that it is over", async ({ page, desk, second }) => {
+  desk.model.says({ calls: [{ name: "bash", arguments: { command: "echo allowed" } }] }, { text: "It is done." });
+  await desk.enter(page);
+  const other = await second();
+  await desk.begin(page);
+  await desk.say(page, "Write it");
+  const bar = other.getByRole("status", { name: "Sessions that ask you" });
+  await expect(bar).toContainText("Write it");
+  await page.getByRole("button", { name: /this once/ }).click();
+  await desk.settled(page);
+  await expect(bar).toHaveCount(0);
+});
