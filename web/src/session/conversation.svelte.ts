@@ -8,24 +8,21 @@
 import type { AgentEvent, ContextUsage, Message, Queue, ServerEvent, Session, SessionInfo, SessionSnapshot, SessionStats } from "pi-client";
 import { PerFrame } from "../link/frame";
 import { hasCode, link, REWRITES, type Trouble, trouble } from "../link/link.svelte";
+import { notices } from "../parts/notices.svelte";
 import { asking } from "./asking.svelte";
 import { saidOf } from "./attached";
 import { attachments, draftOf, type Picture } from "./draft.svelte";
 import { Messages, type Row } from "./messages.svelte";
 import { contentImages, contentText } from "./parts.svelte";
+import { type Manner, type Outgoing, outboxOf } from "./outbox.svelte";
 import { Requests } from "./requests.svelte";
 import { isAnnouncement, Stage } from "./stage.svelte";
 
 /** An epoch that no session has: what there is comes as a snapshot, with the answer that is being written. */
 const NO_EPOCH = "-";
 
-/** Something that was sent and that the server has not taken up yet. */
-export interface Outgoing {
-  key: number;
-  text: string;
-}
-
-export type Manner = "prompt" | "steer" | "queue" | "stop";
+/** Sessions that are being left: whoever opens one again waits for that, because only one at a time can listen from the beginning. */
+const leaving = new Map<string, Promise<void>>();
 
 export class Conversation {
   problem = $state.raw<Trouble | undefined>();
@@ -37,7 +34,6 @@ export class Conversation {
   stats = $state.raw<SessionStats | undefined>();
   usage = $state.raw<ContextUsage | undefined>();
   queue = $state.raw<Queue>({ revision: 0, items: [] });
-  outgoing = $state.raw<readonly Outgoing[]>([]);
   /** Commands that were sent and are not answered; those of a run are answered at its end. */
   sending = $state.raw(0);
   retry = $state.raw<{ attempt: number; most: number; until: number; error: string } | undefined>();
@@ -55,13 +51,14 @@ export class Conversation {
   readonly requests: Requests;
   readonly stage = new Stage();
   readonly draft;
+  readonly outbox;
   private readonly events = new PerFrame<AgentEvent>((events) => this.apply(events));
   /** Events that came while messages were read. */
   private held: AgentEvent[] | undefined;
+  private opening: Promise<void> = Promise.resolve();
   private leave: (() => Promise<void>) | undefined;
   private readonly endings: (() => void)[] = [];
   private isClosed = false;
-  private keys = 0;
   // Whether it works is told by events alone: an answer that was on its way may be older than they are.
   private readonly readInfo = newest(
     () => this.session.request({ type: "get_state" }),
@@ -82,14 +79,19 @@ export class Conversation {
   constructor(readonly id: string) {
     this.session = link.client.session(id);
     this.draft = draftOf(id);
+    this.outbox = outboxOf(id);
     this.messages = new Messages(this.session);
     this.requests = new Requests(this.session);
     this.endings.push(link.onEvent((event) => this.hearServer(event)));
   }
 
-  async open(): Promise<void> {
+  open(): void {
+    this.opening = this.join();
+  }
+
+  private async join(): Promise<void> {
     this.held = [];
-    await asking.show(this.id);
+    await Promise.all([asking.show(this.id), leaving.get(this.id)]);
     if (this.isClosed) {
       return;
     }
@@ -106,9 +108,6 @@ export class Conversation {
         { afterSeq: 0, epoch: NO_EPOCH },
       );
       this.leave = leave;
-      if (this.isClosed) {
-        await leave();
-      }
     } catch (error) {
       this.problem = trouble(error);
     }
@@ -120,8 +119,11 @@ export class Conversation {
     for (const end of this.endings) {
       end();
     }
-    const left = this.leave?.().catch(() => undefined); // Whoever leaves does not care how.
-    void Promise.resolve(left).then(() => asking.hide(this.id));
+    const left = this.opening
+      .then(() => this.leave?.())
+      .catch(() => undefined) // Whoever leaves does not care how.
+      .then(() => asking.hide(this.id));
+    leaving.set(this.id, left);
   }
 
   /** Reads everything anew; for what events do not tell. */
@@ -148,34 +150,41 @@ export class Conversation {
     return true;
   }
 
-  /** Says something. Resolves when the server has taken it, to whether it did. */
-  async send(text: string, images: Picture[], manner: Manner): Promise<boolean> {
-    const pictures = images.length > 0 ? { images } : {};
-    this.keys += 1;
-    const outgoing = { key: this.keys, text };
-    this.outgoing = [...this.outgoing, outgoing];
+  /** Says something. Resolves when the server has taken it or has refused it; what was refused stands in the editor again. */
+  send(text: string, images: readonly Picture[], manner: Manner): Promise<void> {
+    return this.transmit({ id: crypto.randomUUID(), text, images, manner });
+  }
+
+  private async transmit(outgoing: Outgoing): Promise<void> {
+    const { id, text, manner } = outgoing;
+    const images = [...outgoing.images];
+    const said = { message: text, ...(images.length > 0 ? { images } : {}) };
+    this.outbox.begin(outgoing);
     this.sending += 1;
     try {
       if (manner === "steer") {
-        await this.session.request({ type: "steer", message: text, ...pictures });
+        await this.session.request({ type: "steer", ...said }, { id });
       } else if (manner === "queue") {
-        await this.session.request({ type: "follow_up", message: text, ...pictures });
+        await this.session.request({ type: "follow_up", ...said }, { id });
       } else {
         if (manner === "stop" && this.isWorking) {
           await this.session.request({ type: "abort" });
         }
-        await this.session.request({ type: "prompt", message: text, ...pictures });
+        await this.session.request({ type: "prompt", ...said }, { id });
       }
-      return true;
     } catch (error) {
       if (hasCode(error, "aborted", "provider_failed")) {
-        return true; // It was said, and the conversation shows what became of it.
+        return; // It was said, and the conversation shows what became of it.
       }
-      this.stage.tell(error);
-      return false;
+      // Whoever has gone elsewhere is told there.
+      (this.isClosed ? notices : this.stage).tell(error);
+      if (this.draft.isEmpty) {
+        this.draft.write(text);
+        this.draft.attach(attachments(images));
+      }
     } finally {
       this.sending -= 1;
-      this.outgoing = this.outgoing.filter((item) => item.key !== outgoing.key);
+      this.outbox.end(outgoing);
     }
   }
 
@@ -280,6 +289,9 @@ export class Conversation {
       this.stage.ask(question);
     }
     await this.readMessages(snapshot.partial);
+    for (const left of this.outbox.left) {
+      void this.transmit(left);
+    }
     await this.refresh();
   }
 
@@ -458,8 +470,9 @@ export class Conversation {
 
   /** What was sent has become a message. */
   private arrive(text: string): void {
-    const taken = this.outgoing.find((item) => text.startsWith(item.text)) ?? this.outgoing[0];
-    this.outgoing = this.outgoing.filter((item) => item !== taken);
+    const { all } = this.outbox;
+    // Templates and extensions make other words of what was said; only what begins a run can be meant then.
+    this.outbox.end(all.find((item) => text.startsWith(item.text)) ?? all.find(({ manner }) => manner === "prompt" || manner === "stop"));
   }
 }
 

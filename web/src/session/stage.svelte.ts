@@ -1,6 +1,6 @@
 /** What stands around a conversation: notices, questions to a person, and what extensions draw and announce. */
 import type { Announcement, Asker, OpenQuestion, Span } from "pi-client";
-import { trouble } from "../link/link.svelte";
+import { Notices } from "../parts/notices.svelte";
 import type { Attachment } from "./draft.svelte";
 
 export interface Asked {
@@ -29,29 +29,15 @@ export interface Status {
   extensionId: string | undefined;
 }
 
-export interface Notice {
-  key: number;
-  tone: "info" | "warning" | "error";
-  text: string;
-  hint: string;
-  /** The extension whose words these are; the page's own if there is none. */
-  extensionId: string | undefined;
-}
-
 interface Suggested {
   text: string;
   /** Those that are there stay if none are named. */
   images: readonly Attachment[] | undefined;
 }
 
-/** Older notices make room. */
-const MOST_NOTICES = 5;
-const MENTIONED_MS = 4000;
-
-export class Stage {
+export class Stage extends Notices {
   asked = $state.raw<readonly Asked[]>([]);
   drawn = $state.raw<readonly Drawn[]>([]);
-  notices = $state.raw<readonly Notice[]>([]);
   /** The calls of tools that wait for a person's answer. */
   readonly waiting: ReadonlySet<string> = $derived(
     new Set(this.asked.flatMap(({ question: { asker } }) => (asker?.by === "host" && asker.approval.toolCallId !== undefined ? [asker.approval.toolCallId] : []))),
@@ -61,28 +47,6 @@ export class Stage {
   widgets = $state.raw<ReadonlyMap<string, Widget>>(new Map());
   /** What an extension, a fork or a step in the tree puts into the editor; whoever takes it takes it away. */
   suggested = $state.raw<Suggested | undefined>();
-  private keys = 0;
-
-  tell(error: unknown): void {
-    const { text, hint } = trouble(error);
-    this.notice("error", text, hint);
-  }
-
-  notice(tone: Notice["tone"], text: string, hint = "", extensionId?: string): void {
-    this.keys += 1;
-    this.notices = [...this.notices.slice(1 - MOST_NOTICES), { key: this.keys, tone, text, hint, extensionId }];
-  }
-
-  /** Says something that nobody has to dismiss. */
-  mention(text: string): void {
-    this.notice("info", text);
-    const { keys } = this;
-    setTimeout(() => this.dismiss(keys), MENTIONED_MS);
-  }
-
-  dismiss(key: number): void {
-    this.notices = this.notices.filter((notice) => notice.key !== key);
-  }
 
   suggest(text: string, images?: readonly Attachment[]): void {
     this.suggested = { text, images };

@@ -1,0 +1,54 @@
+/** What the page has to say to a person: it stands there until it is dismissed. */
+import { trouble } from "../link/link.svelte";
+
+export interface Notice {
+  key: number;
+  tone: "info" | "warning" | "error";
+  text: string;
+  hint: string;
+  /** The extension whose words these are; the page's own if there is none. */
+  extensionId: string | undefined;
+}
+
+/** Older notices make room. */
+const MOST_NOTICES = 5;
+const MENTIONED_MS = 4000;
+
+export class Notices {
+  notices = $state.raw<readonly Notice[]>([]);
+  private keys = 0;
+
+  tell(error: unknown): void {
+    const { text, hint } = trouble(error);
+    this.notice("error", text, hint);
+  }
+
+  notice(tone: Notice["tone"], text: string, hint = "", extensionId?: string): void {
+    this.keys += 1;
+    this.notices = [...this.notices.slice(1 - MOST_NOTICES), { key: this.keys, tone, text, hint, extensionId }];
+  }
+
+  /** Says something that nobody has to dismiss. */
+  mention(text: string): void {
+    this.notice("info", text);
+    const { keys } = this;
+    setTimeout(() => this.dismiss(keys), MENTIONED_MS);
+  }
+
+  dismiss(key: number): void {
+    this.notices = this.notices.filter((notice) => notice.key !== key);
+  }
+
+  /** Does something that may fail, and says so if it does. */
+  async try<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.tell(error);
+      return undefined;
+    }
+  }
+}
+
+/** Those of the page, which belong to no session that is shown. */
+export const notices = new Notices();
