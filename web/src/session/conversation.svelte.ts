@@ -11,15 +11,22 @@ import { hasCode, link, REWRITES, type Trouble, trouble } from "../link/link.sve
 import { notices } from "../parts/notices.svelte";
 import { asking } from "./asking.svelte";
 import { saidOf } from "./attached";
-import { attachments, draftOf, type Picture } from "./draft.svelte";
+import { attachments, draftOf, type Picture, read, write } from "./draft.svelte";
 import { Messages, type Row } from "./messages.svelte";
 import { contentImages, contentText } from "./parts.svelte";
-import { type Manner, type Outgoing, outboxOf } from "./outbox.svelte";
+import { isKnown, type Manner, type Outgoing, outboxOf } from "./outbox.svelte";
 import { Requests } from "./requests.svelte";
 import { isAnnouncement, Stage } from "./stage.svelte";
 
 /** An epoch that no session has: what there is comes as a snapshot, with the answer that is being written. */
 const NO_EPOCH = "-";
+
+/** A shell command of the user that is at work. */
+interface ShellRun {
+  id: string;
+  command: string;
+  at: number;
+}
 
 /** Sessions that are being left: whoever opens one again waits for that, because only one at a time can listen from the beginning. */
 const leaving = new Map<string, Promise<void>>();
@@ -40,6 +47,8 @@ export class Conversation {
   isCompacting = $state.raw(false);
   /** Output of a shell command of the user that is at work. */
   shell = $state.raw<{ command: string; output: string } | undefined>();
+  /** Whether there is something that *Stop* ends. */
+  readonly canStop = $derived(this.isWorking || this.isCompacting || this.shell !== undefined);
   /** Counts changes of what extensions offer: commands that were read before are old then. */
   offers = $state.raw(0);
   /** Said to screen readers. */
@@ -152,7 +161,7 @@ export class Conversation {
 
   /** Says something. Resolves when the server has taken it or has refused it; what was refused stands in the editor again. */
   send(text: string, images: readonly Picture[], manner: Manner): Promise<void> {
-    return this.transmit({ id: crypto.randomUUID(), text, images, manner });
+    return this.transmit({ id: crypto.randomUUID(), text, images, manner, at: Date.now() });
   }
 
   private async transmit(outgoing: Outgoing): Promise<void> {
@@ -247,12 +256,27 @@ export class Conversation {
   }
 
   async stop(): Promise<void> {
-    await this.try(() => this.session.request({ type: this.isCompacting && !this.isWorking ? "abort_compaction" : "abort" }));
+    const type = this.shell !== undefined ? "abort_bash" : this.isCompacting && !this.isWorking ? "abort_compaction" : "abort";
+    await this.try(() => this.session.request({ type }));
   }
 
-  async runShell(command: string): Promise<void> {
+  runShell(command: string): Promise<void> {
+    return this.followShell({ id: crypto.randomUUID(), command, at: Date.now() });
+  }
+
+  /** Runs a shell command, or goes on to wait for one that this page began before it was loaded anew. */
+  private async followShell(run: ShellRun): Promise<void> {
+    const { id, command } = run;
+    write(this.shellKey, JSON.stringify(run));
     this.shell = { command, output: "" };
-    await this.try(() => this.session.request({ type: "bash", command }));
+    try {
+      await this.session.request({ type: "bash", command }, { id });
+    } catch (error) {
+      if (!hasCode(error, "aborted")) {
+        this.stage.tell(error);
+      }
+    }
+    write(this.shellKey, "");
     this.shell = undefined;
     await this.settle();
   }
@@ -289,10 +313,28 @@ export class Conversation {
       this.stage.ask(question);
     }
     await this.readMessages(snapshot.partial);
-    for (const left of this.outbox.left) {
-      void this.transmit(left);
-    }
+    this.sendLeft();
     await this.refresh();
+  }
+
+  /** Sends what a page that was left has sent; what is too old for that stands in the editor again. */
+  private sendLeft(): void {
+    for (const left of this.outbox.left) {
+      if (isKnown(left)) {
+        void this.transmit(left);
+      } else {
+        this.outbox.end(left);
+        this.draft.write([this.draft.text, left.text].filter((text) => text !== "").join("\n\n"));
+        this.draft.attach([...this.draft.images, ...attachments(left.images)]);
+      }
+    }
+    const run = this.shell === undefined ? (JSON.parse(read(this.shellKey) ?? "null") as ShellRun | null) : null;
+    if (run !== null) {
+      write(this.shellKey, "");
+      if (isKnown(run)) {
+        void this.followShell(run);
+      }
+    }
   }
 
   private async readMessages(partial?: Message): Promise<void> {
@@ -345,6 +387,10 @@ export class Conversation {
     await this.messages.nameWritten().catch(() => undefined); // The end of the run names everything.
   }
 
+  private get shellKey(): string {
+    return `pi.shell.${this.id}`;
+  }
+
   private hearServer(event: ServerEvent): void {
     if (event.type === "command_finished" && event.data.sessionId === this.id && event.data.success) {
       const type = event.data.commandType;
@@ -355,6 +401,10 @@ export class Conversation {
       } else if (type === "bash") {
         void this.settle();
       }
+    }
+    // One of another client, whose end nobody waits for here.
+    if (event.type === "command_finished" && event.data.sessionId === this.id && event.data.commandType === "bash" && this.shell?.command === "") {
+      this.shell = undefined;
     }
   }
 

@@ -12,6 +12,16 @@ export interface Outgoing {
   text: string;
   images: readonly Picture[];
   manner: Manner;
+  /** When it was sent. */
+  at: number;
+}
+
+/** As long a server knows at least what came of a command; one that is older may not be sent again with the same id. */
+const KNOWN_MS = 9 * 60_000;
+
+/** Whether a command of a page that was left can be sent again without being done twice. */
+export function isKnown({ at }: { at: number }): boolean {
+  return Date.now() - at < KNOWN_MS;
 }
 
 export class Outbox {
