@@ -9,6 +9,7 @@ import type { AgentEvent, ContextUsage, Message, Queue, ServerEvent, Session, Se
 import { PerFrame } from "../link/frame";
 import { hasCode, link, REWRITES, type Trouble, trouble } from "../link/link.svelte";
 import { notices } from "../parts/notices.svelte";
+import { t } from "../texts";
 import { asking } from "./asking.svelte";
 import { saidOf } from "./attached";
 import { attachments, draftOf, type Picture, read, write } from "./draft.svelte";
@@ -68,6 +69,8 @@ export class Conversation {
   private leave: (() => Promise<void>) | undefined;
   private readonly endings: (() => void)[] = [];
   private isClosed = false;
+  /** Pictures of what was sent from here to wait, by its words. */
+  private readonly queued = new Map<string, readonly Picture[]>();
   // Whether it works is told by events alone: an answer that was on its way may be older than they are.
   private readonly readInfo = newest(
     () => this.session.request({ type: "get_state" }),
@@ -169,6 +172,9 @@ export class Conversation {
     const images = [...outgoing.images];
     const said = { message: text, ...(images.length > 0 ? { images } : {}) };
     this.outbox.begin(outgoing);
+    if (images.length > 0 && (manner === "steer" || manner === "queue")) {
+      this.queued.set(text, images);
+    }
     this.sending += 1;
     try {
       if (manner === "steer") {
@@ -515,6 +521,28 @@ export class Conversation {
       case "agent_end":
       case "turn_start":
         return;
+    }
+  }
+
+  /**
+   * Says what waits although no run is there to say it after: the first begins a run, and the others follow it. The server tells how many
+   * pictures something has that waits, and not which; one whose pictures were not sent from here is left where it is.
+   */
+  async sayWaiting(): Promise<void> {
+    const [first, ...others] = this.queue.items;
+    if (first === undefined || this.isWorking) {
+      return;
+    }
+    const images = this.queued.get(first.message) ?? [];
+    if (images.length !== first.imageCount) {
+      this.stage.notice("warning", t("queue.images.elsewhere"), t("queue.images.elsewhere.next"));
+      return;
+    }
+    const { revision } = this.queue;
+    const answer = await this.try(() => this.session.request({ type: "edit_queue", revision, items: others.map(({ itemId }) => ({ itemId })) }));
+    if (answer !== undefined) {
+      this.queue = answer.data;
+      await this.send(saidOf(first.message).text, images, "prompt");
     }
   }
 
