@@ -13,6 +13,7 @@ import { t } from "../texts";
 import { asking } from "./asking.svelte";
 import { saidOf } from "./attached";
 import { attachments, draftOf, type Picture, read, write } from "./draft.svelte";
+import { fileIdOf, loadFromDisk } from "./files";
 import { Messages, type Row } from "./messages.svelte";
 import { contentImages, contentText } from "./parts.svelte";
 import { isKnown, type Manner, type Outgoing, outboxOf } from "./outbox.svelte";
@@ -36,6 +37,9 @@ export class Conversation {
   problem = $state.raw<Trouble | undefined>();
   /** The server let it go; its file may still be there. */
   isGone = $state.raw(false);
+
+  /** Its file is loaded under another id; that one is to be shown. */
+  movedTo = $state.raw<string | undefined>();
 
   info = $state.raw<SessionInfo | undefined>();
   isWorking = $state.raw(false);
@@ -97,6 +101,11 @@ export class Conversation {
     this.endings.push(link.onEvent((event) => this.hearServer(event)));
   }
 
+  /** What links name: the id of its file, which stays when the session is closed. */
+  get address(): string {
+    return fileIdOf(this.info?.sessionFile ?? "") ?? this.id;
+  }
+
   open(): void {
     this.opening = this.join();
   }
@@ -108,21 +117,37 @@ export class Conversation {
       return;
     }
     try {
-      const leave = await this.session.subscribe(
-        {
-          event: (event) => (this.held === undefined ? this.events.push(event) : this.held.push(event)),
-          snapshot: (snapshot) => void this.startFrom(snapshot),
-          gone: (reason) => {
-            this.isGone = true;
-            this.problem = reason === undefined ? undefined : trouble(reason);
-          },
-        },
-        { afterSeq: 0, epoch: NO_EPOCH },
-      );
-      this.leave = leave;
+      this.leave = await this.listen().catch(async (error: unknown) => {
+        if (!hasCode(error, "session_not_found")) {
+          throw error;
+        }
+        const id = await loadFromDisk(this.id);
+        if (id === undefined) {
+          throw error;
+        }
+        if (id !== this.id) {
+          this.movedTo = id;
+          return undefined;
+        }
+        return this.listen();
+      });
     } catch (error) {
       this.problem = trouble(error);
     }
+  }
+
+  private listen(): Promise<() => Promise<void>> {
+    return this.session.subscribe(
+      {
+        event: (event) => (this.held === undefined ? this.events.push(event) : this.held.push(event)),
+        snapshot: (snapshot) => void this.startFrom(snapshot),
+        gone: (reason) => {
+          this.isGone = true;
+          this.problem = reason === undefined ? undefined : trouble(reason);
+        },
+      },
+      { afterSeq: 0, epoch: NO_EPOCH },
+    );
   }
 
   close(): void {

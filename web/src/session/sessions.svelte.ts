@@ -7,6 +7,7 @@ import type { ListedSession, ListedStoredSession, StoredSessionList } from "pi-c
 import { link, type Trouble, trouble } from "../link/link.svelte";
 import { asking } from "./asking.svelte";
 import { titleOf } from "./attached";
+import { fileIdOf } from "./files";
 
 /** One line of the list. */
 export interface Listed {
@@ -66,6 +67,12 @@ class Sessions {
           return;
       }
     });
+  }
+
+  /** The id that the server has for a session which is named by it, or by its file. */
+  heldAs(name: string): string {
+    const held = this.all.filter(({ state }) => state !== "stored");
+    return (held.find(({ id }) => id === name) ?? held.find(({ file }) => fileIdOf(file ?? "") === name))?.id ?? name;
   }
 
   find(text: string): void {

@@ -1,0 +1,44 @@
+/** Links outlive the session that they were made in. */
+import { expect, test } from "./support/page";
+
+test("links to a session, a message and a segment hold when the session was closed", async ({ page, desk, second }) => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await desk.enter(page);
+  const session = await desk.begin(page);
+  await desk.say(page, "Remember this");
+  await desk.settled(page);
+  const place = page.url();
+  await page.locator("[data-role=user]").hover();
+  await page.locator("[data-role=user]").getByRole("button", { name: /link/i }).click();
+  const message = await page.evaluate(() => navigator.clipboard.readText());
+  expect(message).not.toContain(session);
+  await desk.say(page, "/envelope");
+  const segment = await page.locator("article.segment a[href*='/seg/']").first().evaluate((link: HTMLAnchorElement) => link.href);
+  // A link to what is shown leads there without another load.
+  await page.goto(segment);
+  await expect(page.locator("article.selected")).toBeVisible();
+  await expect(page.locator(`[data-session="${session}"]`)).toHaveAttribute("data-state", "open");
+
+  const close = async () => {
+    await page.goto(`${desk.server.origin}/#/`);
+    const open = page.locator("[data-state=open]").filter({ hasText: "Remember this" });
+    await open.hover();
+    await open.getByRole("button", { name: /^Close/ }).click();
+    await expect(page.locator("[data-state=stored]").filter({ hasText: "Remember this" })).toBeVisible();
+  };
+  await close();
+  await page.goto(message);
+  await expect(page.locator("[data-role=user]")).toContainText("Remember this");
+  await close();
+  await page.goto(segment);
+  await expect(page.locator("article.selected")).toBeVisible();
+  await close();
+  // The address as it stood there, in the browser that has shown it.
+  await page.goto(place);
+  await expect(page.locator("[data-role=user]")).toContainText("Remember this");
+  // Whoever names the file of a session that is loaded under another id gets that one.
+  const other = await second();
+  await other.goto("about:blank");
+  await other.goto(message);
+  await expect(other.locator("[data-role=user]")).toContainText("Remember this");
+});
