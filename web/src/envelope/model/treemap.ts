@@ -71,6 +71,48 @@ export function tree(envelope: Envelope, switchable: Switchable = { sources: [],
   }).sort(larger);
 }
 
+/** Something that can be switched, as the server has it now. */
+export interface SwitchRow {
+  key: string;
+  kind: Kind;
+  name: string;
+  isOn: boolean;
+  /** What it takes in every turn, as far as that is known. */
+  tokens: number | undefined;
+  change: Switch;
+}
+
+const KIND_OF = { skill: "skills", memory: "memory", tools: "tool_overview" } as const satisfies Record<ContextSource["kind"], Kind>;
+
+/**
+ * One row for each source and each tool. What is on is told by the server and not by the envelope, which shows an earlier request: what was
+ * just turned off can be turned on again before the next one.
+ */
+export function switchRows(branches: readonly Branch[], { sources, tools }: Switchable): SwitchRow[] {
+  const found = branches.flatMap((branch) => branch.sources);
+  const ofSource = (id: string) => {
+    const isIt = (it: { switch?: Switch }) => it.switch?.type === "source" && it.switch.sourceId === id;
+    return (found.find(isIt) ?? found.flatMap((source) => source.items).find(isIt))?.tokens;
+  };
+  const listedTools = branches.filter(({ kind }) => kind === "tool_overview").flatMap((branch) => branch.sources.flatMap((source) => source.items));
+  const active = tools.filter((tool) => tool.active ?? true).map((tool) => tool.name);
+  const isSetOn = (tool: ListedTool) => sources.find(({ sourceId }) => sourceId === `tools:${tool.source}`)?.enabled ?? true;
+  const rows = [
+    ...sources.map(({ sourceId, kind, name, enabled, tokens: told }): SwitchRow => {
+      const change = { type: "source", sourceId, enabled: !enabled } as const;
+      return { key: sourceId, kind: KIND_OF[kind], name, isOn: enabled, tokens: ofSource(sourceId) ?? told?.count, change };
+    }),
+    ...tools.filter(isSetOn).map((tool): SwitchRow => {
+      const { name } = tool;
+      const isOn = active.includes(name);
+      const others = active.filter((one) => one !== name);
+      const change: Switch = { type: "tools", tools: isOn ? others : [...others, name] };
+      return { key: `tool ${name}`, kind: "tool_overview", name, isOn, tokens: listedTools.find((item) => item.name === name)?.tokens, change };
+    }),
+  ];
+  return rows.sort((one, other) => (other.tokens ?? 0) - (one.tokens ?? 0) || (one.key < other.key ? -1 : 1));
+}
+
 function itemsOf(segment: Segment, index: number, switchable: Switchable): Item[] {
   const { count } = tokens(segment);
   const parts = listed(segment);
