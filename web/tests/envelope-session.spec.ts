@@ -252,3 +252,18 @@ test("the strip of a recorded session has the same pixels in every browser that 
   }
   expect(shots[0]?.equals(shots[1] ?? Buffer.alloc(0))).toBe(true);
 });
+
+test("whether the cache held is what the provider said", async ({ page, desk }) => {
+  desk.model.says({ text: "One." }, { text: "Two.", cached: 1100 }, { text: "Three.", cached: 0 });
+  await desk.enter(page);
+  const session = await desk.begin(page);
+  for (const words of ["first", "second", "third"]) {
+    await desk.say(page, words);
+    await desk.settled(page);
+  }
+  await page.goto(`${desk.server.origin}/#/s/${session}/diff`);
+  await expect(page.locator("p.kept")).toContainText("but the provider read 0 of");
+  await expect(page.locator("p.kept")).toContainText("expired or was not kept");
+  await page.keyboard.press("[");
+  await expect(page.locator("p.kept")).toContainText("the provider read 1,100 tokens of it from its cache");
+});

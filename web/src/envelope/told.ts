@@ -30,6 +30,20 @@ export function causeText(cacheBreak: CacheBreak, nameOf: (change: Change) => st
   return w(`break.${change.what}`, { kind: kindName(change.kind), name }) + lost;
 }
 
+/**
+ * What came of a beginning that did not change. That it could be read from the cache is known from the prompts; whether it was, only the
+ * provider says. Providers cache in blocks, so the last of them may be missing.
+ */
+export function keptText(prefixTokens: number, cacheRead: number | undefined): string {
+  if (cacheRead === undefined) {
+    return w("diff.noBreak");
+  }
+  const values = { tokens: grouped(cacheRead), prefix: grouped(prefixTokens) };
+  return w(cacheRead >= prefixTokens * MOSTLY ? "diff.cacheHeld" : "diff.cacheLost", values);
+}
+
+const MOSTLY = 0.5;
+
 function find(all: readonly Entry[], place: Change["after"]): Entry | undefined {
   return place && all.find((it) => it.place.message === place.message && it.place.segment === place.segment);
 }

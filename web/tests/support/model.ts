@@ -13,6 +13,8 @@ export interface Answer {
   hold?: Promise<void>;
   /** Refuses with this status instead. */
   fail?: number;
+  /** Tokens that it says to have read from its cache. */
+  cached?: number;
 }
 
 export class ScriptedModel {
@@ -103,7 +105,7 @@ export class ScriptedModel {
       send({ tool_calls: [{ index, id, type: "function", function: { name: call.name, arguments: JSON.stringify(call.arguments) } }] });
     }
     send({}, answer.calls === undefined ? "stop" : "tool_calls");
-    const usage = { prompt_tokens: 1200, completion_tokens: 34, total_tokens: 1234, prompt_tokens_details: { cached_tokens: 800 } };
+    const usage = { prompt_tokens: 1200, completion_tokens: 34, total_tokens: 1234, prompt_tokens_details: { cached_tokens: answer.cached ?? 800 } };
     response.write(`data: ${JSON.stringify({ id: "r", object: "chat.completion.chunk", choices: [], usage })}\n\n`);
   }
 }
