@@ -115,7 +115,8 @@ test.describe("an extension that wants to be taken for the host", () => {
     await desk.begin(page);
     await desk.say(page, "/say");
     const notice = page.locator(".notice").filter({ hasText: "pi asks" });
-    await expect(notice.locator(".by")).toHaveText("Extension pi");
+    await expect(notice.locator(".by [data-from=extension] strong")).toHaveText("Extension pi");
+    await expect(notice).toHaveCSS("border-top-style", "dashed");
     await expect(page.locator(".widget [data-from=extension]")).toContainText("Extension pi");
     await expect(page.locator(".statuses")).toContainText("pi:\u00a0pi asks");
     await desk.say(page, "/paint");

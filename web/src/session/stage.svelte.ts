@@ -42,7 +42,7 @@ export class Stage extends Notices {
   readonly waiting: ReadonlySet<string> = $derived(
     new Set(this.asked.flatMap(({ question: { asker } }) => (asker?.by === "host" && asker.approval.toolCallId !== undefined ? [asker.approval.toolCallId] : []))),
   );
-  workingMessage = $state.raw<string | undefined>();
+  workingMessage = $state.raw<Status | undefined>();
   statuses = $state.raw<ReadonlyMap<string, Status>>(new Map());
   widgets = $state.raw<ReadonlyMap<string, Widget>>(new Map());
   /** What an extension, a fork or a step in the tree puts into the editor; whoever takes it takes it away. */
@@ -106,7 +106,7 @@ export class Stage extends Notices {
         document.title = said.title;
         return;
       case "setWorkingMessage":
-        this.workingMessage = said.message;
+        this.workingMessage = said.message === undefined ? undefined : { text: said.message, extensionId };
         return;
       case "setEditorText":
         return this.suggest(said.text);
