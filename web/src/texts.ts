@@ -1,5 +1,6 @@
 /** What the page says, in the language of the reader. */
 import en from "./texts/en.json";
+import { fill } from "./texts/fill";
 
 export type Language = "en" | "zh";
 export type TextKey = keyof typeof en;
@@ -11,12 +12,12 @@ let language: Language = "en";
 let texts: Texts = en;
 
 /**
- * The text of a key, with `{name}` replaced by the value of that name. A key that has no text in the language is told in English,
+ * The text of a key, filled with values. A key that has no text in the language is told in English,
  * and an unknown one as itself, so that a mistake can be seen.
  */
 export function t(key: TextKey, values: Record<string, string | number> = {}): string {
   const text = texts[key] ?? (en as Texts)[key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  return fill(text, values);
 }
 
 export function currentLanguage(): Language {

@@ -286,3 +286,10 @@ test("a narrow screen has no sideways scrolling", async ({ page }) => {
   const wide = await page.locator(".viewer").evaluate((viewer) => viewer.scrollWidth - viewer.clientWidth);
   expect(wide).toBe(0);
 });
+
+test("a time that nobody knew is not told", async ({ page }) => {
+  const [first] = session();
+  const unknown = { ...first, messages: (first as { messages: object[] }).messages.map((message) => ({ ...message, timestamp: 0 })) };
+  await open(page, files(unknown as never));
+  await expect(page.locator(".list time").first()).toHaveText("");
+});

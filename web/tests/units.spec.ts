@@ -13,6 +13,7 @@ import { type Inline, parseInline } from "../src/markdown/inline";
 import { formatRoute, parseRoute } from "../src/route";
 import { saidOf, titleOf } from "../src/session/attached";
 import { linesOf } from "../src/session/tree";
+import { fill } from "../src/texts/fill";
 
 /** Inline nodes in a short form. */
 function brief(nodes: Inline[]): string {
@@ -251,4 +252,10 @@ test("both languages say the same things", () => {
   for (const [key, text] of Object.entries(en)) {
     expect(names(zh[key] ?? ""), key).toEqual(names(text));
   }
+});
+
+test("texts have a form for one and a form for many", () => {
+  const text = "{count} {count?fault:faults} in {name}";
+  expect([1, "1", 0, 2, "1,001"].map((count) => fill(text, { count, name: "a" }))).toEqual(["1 fault in a", "1 fault in a", "0 faults in a", "2 faults in a", "1,001 faults in a"]);
+  expect(fill("{missing}", {})).toBe("{missing}");
 });

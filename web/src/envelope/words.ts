@@ -1,6 +1,7 @@
 /** What the envelope view says, in the language of the page. */
 
 import { currentLanguage } from "../texts";
+import { fill } from "../texts/fill";
 import type { Counted, Kind, Origin, Trust } from "./model/format";
 import { originDetail } from "./model/ours";
 import en from "./texts/en.json";
@@ -8,11 +9,11 @@ import zh from "./texts/zh.json";
 
 export type Word = keyof typeof en;
 
-/** The text of a key, with `{name}` replaced by the value of that name. */
+/** The text of a key, filled with values. */
 export function w(key: Word, values: Record<string, string | number> = {}): string {
   const texts: Partial<Record<string, string>> = currentLanguage() === "zh" ? zh : en;
   const text = texts[key] ?? en[key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  return fill(text, values);
 }
 
 export const kindName = (kind: Kind): string => w(`kind.${kind}`);
