@@ -156,6 +156,22 @@ test.describe("compaction", () => {
     await expect(page.locator(".rows .row.added").first()).toContainText("in summary");
     await expect(page.locator(".rows .row.removed").first()).toContainText("first question");
   });
+
+  test("what was said before a compaction is not told to be the beginning, and can be read", async ({ page, desk }) => {
+    desk.model.says({ text: `A long first answer. ${"Words and more words. ".repeat(80)}` }, { text: "A second answer." }, { text: "They talked about words." });
+    await desk.enter(page);
+    await desk.begin(page);
+    for (const words of ["first question", "second question"]) {
+      await desk.say(page, words);
+      await desk.settled(page);
+    }
+    await desk.say(page, "/compact");
+    await expect(page.getByText("They talked about words.")).toBeAttached();
+    await expect(page.getByText("The beginning of the conversation")).toHaveCount(0);
+    await page.getByRole("link", { name: "Read it as the model saw it last" }).click();
+    await expect(page.locator("article.segment").filter({ hasText: "first question" })).toBeVisible();
+    await expect(page.locator("article.segment").filter({ hasText: "A long first answer." })).toHaveCount(1);
+  });
 });
 
 test("strips load what they draw and not what was said", async ({ page, desk }) => {
