@@ -16,7 +16,7 @@ class Watch {
   /** Ends it, when it has begun. */
   leave: Promise<() => Promise<void>>;
 
-  constructor(id: string, changed: () => void) {
+  constructor(id: string, changed: () => void, ended: () => void) {
     this.leave = link.client.session(id).subscribe(
       {
         snapshot: ({ questions }) => {
@@ -31,14 +31,11 @@ class Watch {
             changed();
           }
         },
-        gone: () => {
-          this.requests.clear();
-          changed();
-        },
+        gone: ended,
       },
       { afterSeq: 0, epoch: NO_EPOCH },
     );
-    this.leave.catch(() => undefined); // A session that is gone asks nothing.
+    this.leave.catch(ended); // A session that is gone asks nothing.
   }
 
   private hear(event: AgentEvent): boolean {
@@ -64,16 +61,15 @@ class Asking {
   /** Listens to these and to no others. */
   follow(ids: readonly string[]): void {
     this.wanted = ids.slice(0, MOST);
-    for (const id of this.watches.keys()) {
-      if (!this.wanted.includes(id)) {
+    for (const id of [...this.watches.keys(), ...this.sessions]) {
+      if (!this.wanted.includes(id) && !this.shown.includes(id)) {
         void this.drop(id);
         this.tell(id, false);
       }
     }
     for (const id of this.wanted) {
       if (!this.shown.includes(id) && !this.watches.has(id)) {
-        const watch = new Watch(id, () => this.tell(id, watch.requests.size > 0));
-        this.watches.set(id, watch);
+        this.watch(id);
       }
     }
   }
@@ -93,6 +89,19 @@ class Asking {
     if (this.sessions.includes(id) !== asks) {
       this.sessions = asks ? [...this.sessions, id] : this.sessions.filter((one) => one !== id);
     }
+  }
+
+  private watch(id: string): void {
+    const isMine = () => this.watches.get(id) === watch;
+    const changed = () => isMine() && this.tell(id, watch.requests.size > 0);
+    const ended = () => {
+      if (isMine()) {
+        this.watches.delete(id);
+        this.tell(id, false);
+      }
+    };
+    const watch: Watch = new Watch(id, changed, ended);
+    this.watches.set(id, watch);
   }
 
   private async drop(id: string): Promise<void> {
