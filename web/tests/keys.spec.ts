@@ -6,7 +6,7 @@ test("the tree is gone through, labelled and left by keys", async ({ page, desk 
   await desk.begin(page);
   await desk.say(page, "First thing");
   await desk.settled(page);
-  await desk.say(page, "/tree");
+  await desk.turn(page, "/tree");
   const lines = page.getByRole("treeitem");
   await expect(lines.last()).toBeFocused();
   await page.keyboard.press("ArrowUp");
@@ -31,7 +31,7 @@ test("the view of envelopes is searched from hit to hit, and left by a key or a 
     await desk.say(page, words);
     await desk.settled(page);
   }
-  await desk.say(page, "/envelope");
+  await desk.turn(page, "/envelope");
   const selected = page.locator("article.selected");
   await expect(page.locator("article.segment").first()).toBeVisible();
   await page.keyboard.press("/");
@@ -48,7 +48,7 @@ test("the view of envelopes is searched from hit to hit, and left by a key or a 
   await expect(page.locator(".hits")).toHaveCount(0);
   await page.keyboard.press("Escape");
   await expect(desk.editor(page)).toBeFocused();
-  await desk.say(page, "/envelope");
+  await desk.turn(page, "/envelope");
   await page.getByRole("link", { name: "Back to the conversation" }).click();
   await expect(desk.editor(page)).toBeFocused();
 });
@@ -58,7 +58,7 @@ test("Escape closes what stands over the view of envelopes, and not the view", a
   await desk.begin(page);
   await desk.say(page, "Hello");
   await desk.settled(page);
-  await desk.say(page, "/envelope");
+  await desk.turn(page, "/envelope");
   await expect(page.locator("article.segment").first()).toBeVisible();
   for (const name of ["Settings", "Extensions"]) {
     await page.getByRole("button", { name }).click();

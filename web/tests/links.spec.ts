@@ -12,7 +12,7 @@ test("links to a session, a message and a segment hold when the session was clos
   await page.locator("[data-role=user]").getByRole("button", { name: /link/i }).click();
   const message = await page.evaluate(() => navigator.clipboard.readText());
   expect(message).not.toContain(session);
-  await desk.say(page, "/envelope");
+  await desk.turn(page, "/envelope");
   const segment = await page.locator("article.segment a[href*='/seg/']").first().evaluate((link: HTMLAnchorElement) => link.href);
   // A link to what is shown leads there without another load.
   await page.goto(segment);

@@ -38,6 +38,8 @@ export class Conversation {
   /** The server let it go; its file may still be there. */
   isGone = $state.raw(false);
 
+  /** The server has it, from disk if need be: it can be asked about. */
+  isThere = $state.raw(false);
   /** Its file is loaded under another id; that one is to be shown. */
   movedTo = $state.raw<string | undefined>();
 
@@ -131,6 +133,7 @@ export class Conversation {
         }
         return this.listen();
       });
+      this.isThere = this.movedTo === undefined;
     } catch (error) {
       this.problem = trouble(error);
     }

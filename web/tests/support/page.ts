@@ -45,6 +45,12 @@ export class Desk {
     await expect(this.editor(page)).toHaveValue("");
   }
 
+  /** Says a command that leads to another view, where there may be no editor. */
+  async turn(page: Page, command: string): Promise<void> {
+    await this.editor(page).fill(command);
+    await this.editor(page).press("Enter");
+  }
+
   /** The run has come to its end. */
   async settled(page: Page): Promise<void> {
     await expect(page.locator("[data-busy=false]")).toBeVisible({ timeout: 60_000 });
