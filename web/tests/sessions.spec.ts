@@ -137,3 +137,31 @@ test("whoever has no ticket is told how to get one", async ({ page, desk }) => {
   await page.goto(used.replace("127.0.0.1", "localhost"));
   await expect(page.getByText("the ticket is not good", { exact: false }).first()).toBeVisible();
 });
+
+test("a session is made in another folder, from everywhere and by keys", async ({ page, desk }) => {
+  await desk.server.write("project/other/README.md", "# Elsewhere\n");
+  const other = `${desk.server.folder}/project/other`;
+  await desk.enter(page);
+  await page.getByRole("main").getByRole("button", { name: "Work in another folder" }).click();
+  const dialog = page.getByRole("dialog", { name: "Work in another folder" });
+  const folder = dialog.getByRole("textbox");
+  await expect(folder).toBeFocused();
+  await folder.fill("/no/such/folder");
+  await page.keyboard.press("Enter");
+  await expect(dialog.getByRole("alert")).toBeVisible();
+  await folder.fill(other);
+  await page.keyboard.press("Enter");
+  await expect(dialog).toHaveCount(0);
+  await expect(desk.editor(page)).toBeVisible();
+  await expect(page.locator("[data-session]").first()).toContainText("other");
+  await desk.say(page, "!pwd");
+  await expect(page.locator("[data-role=bashExecution] .text")).toHaveText(other);
+  // Where there is a session there can be another one: with one click, also from a session.
+  await page.getByRole("navigation").getByRole("button", { name: "Work in another folder" }).click();
+  await dialog.getByRole("button", { name: other }).click();
+  await expect(page.locator("[data-session]").filter({ hasText: "other" })).toHaveCount(2);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("another folder");
+  await page.keyboard.press("Enter");
+  await expect(dialog).toBeVisible();
+});
