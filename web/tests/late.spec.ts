@@ -32,3 +32,48 @@ test("a session is named by a click on its heading before the list of sessions i
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Parser work");
   list.open();
 });
+
+test("a strip that comes late does not undo a newer one", async ({ page, desk }) => {
+  interface Said {
+    type: string;
+    command?: string;
+    data?: { requests?: { usage?: unknown }[]; strip?: { tokens: { count: number } } };
+  }
+  const { open, opened } = gate();
+  let isCounted = false;
+  let strips = 0;
+  await page.routeWebSocket(/\/ws/, (client: WebSocketRoute) => {
+    const server = client.connectToServer();
+    server.onMessage((message) => {
+      const said = JSON.parse(String(message)) as Said;
+      if (said.command === "list_requests" && !isCounted) {
+        // As if its answer had not ended: when it has, the strip is read once more.
+        said.data?.requests?.forEach((request) => delete request.usage);
+      }
+      if (said.command === "get_strip" && said.data?.strip !== undefined) {
+        strips += 1;
+        if (strips === 1) {
+          said.data.strip.tokens.count = 987_654;
+          void opened.then(() => client.send(JSON.stringify(said)));
+          return;
+        }
+      }
+      client.send(JSON.stringify(said));
+    });
+  });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "one");
+  await desk.settled(page);
+  await expect.poll(() => strips).toBe(1);
+  isCounted = true;
+  await desk.say(page, "two");
+  await desk.settled(page);
+  await expect(page.locator("a.small svg")).toHaveCount(2);
+  open();
+  // Answers come in their order: after this one the late one is there.
+  await desk.say(page, "three");
+  await desk.settled(page);
+  await expect(page.locator("a.small svg")).toHaveCount(3);
+  await expect(page.getByRole("link", { name: /987,654/ })).toHaveCount(0);
+});
