@@ -193,6 +193,25 @@ test.describe("the panel of extensions", () => {
     await expect(row(page, "pi")).toContainText("/trick");
   });
 
+  test("shows two of one id, each with its place", async ({ page, desk }) => {
+    await page.routeWebSocket(/\/ws/, (client) => {
+      const server = client.connectToServer();
+      server.onMessage((message) => {
+        const said = JSON.parse(String(message)) as { command?: string; data?: { extensions: { extensionId: string; path?: string }[] } };
+        const found = said.command === "list_extensions" ? said.data?.extensions.find(({ extensionId }) => extensionId === "survey") : undefined;
+        if (found !== undefined) {
+          said.data?.extensions.push({ ...found, path: "/elsewhere/survey.ts" }, { ...found, path: "/elsewhere/survey.ts" });
+        }
+        client.send(found === undefined ? message : JSON.stringify(said));
+      });
+    });
+    await desk.enter(page);
+    await desk.begin(page);
+    await page.getByRole("button", { name: "Extensions" }).click();
+    await expect(row(page, "survey")).toHaveCount(3);
+    await expect(row(page, "survey").filter({ hasText: "/elsewhere/survey.ts" })).toHaveCount(2);
+  });
+
   test("speaks Chinese", async ({ page, desk }) => {
     await page.addInitScript(() => localStorage.setItem("pi.language", "zh"));
     await desk.enter(page);

@@ -7,6 +7,16 @@ const FRESH_MS = 3000;
 
 export class Extensions {
   all = $state.raw<readonly ListedExtension[]>([]);
+  /** Each with a name of its own: one id may be found in two places, and none of them need have a path. */
+  readonly rows = $derived.by(() => {
+    const seen = new Map<string, number>();
+    return this.all.map((extension) => {
+      const place = `${extension.extensionId}\0${extension.path ?? ""}`;
+      const count = (seen.get(place) ?? 0) + 1;
+      seen.set(place, count);
+      return { key: `${place}\0${count}`, extension };
+    });
+  });
   isRead = $state.raw(false);
   problem = $state.raw<Trouble | undefined>();
   /** Those that are being switched or loaded; all of them if the set holds the empty name. */
@@ -57,7 +67,7 @@ export class Extensions {
     try {
       const { data } = await this.client.request({ type: "list_extensions", ...(this.session !== undefined && { sessionId: this.session }) });
       if (reading === this.reading) {
-        this.all = [...data.extensions].sort((one, other) => one.name.localeCompare(other.name) || one.extensionId.localeCompare(other.extensionId));
+        this.all = [...data.extensions].sort((one, other) => one.name.localeCompare(other.name) || one.extensionId.localeCompare(other.extensionId) || (one.path ?? "").localeCompare(other.path ?? ""));
         this.isRead = true;
       }
     } catch (error) {
