@@ -259,6 +259,8 @@ test("a model that fails is told with what to do, and can be asked again", async
   await desk.say(page, "Hello");
   await expect(page.getByText("The model could not answer")).toBeVisible();
   await expect(page.getByText("Try again, choose another model")).toBeVisible();
+  // Nothing is known of what it took.
+  await expect(page.locator("[data-role=assistant]")).not.toContainText("→");
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByText("Better now.")).toBeVisible();
 });
@@ -268,6 +270,7 @@ test("model, thinking and name are chosen", async ({ page, desk }) => {
   await desk.begin(page);
   await page.keyboard.press("Alt+m");
   await expect(page.getByRole("option").first()).toBeVisible();
+  await expect(page.getByRole("option", { name: "scripted" }).first()).toContainText("no price known");
   await page.getByRole("combobox").fill("demo");
   await expect(page.getByRole("option")).toHaveCount(1);
   await page.keyboard.press("Enter");
