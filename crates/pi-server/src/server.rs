@@ -170,7 +170,7 @@ impl Server {
     /// Makes the door of this server: who may come in, and with which token.
     pub fn door(&self, rule: Rule, at: std::net::SocketAddr) -> Result<Door, StartError> {
         let token = load_or_create(&self.hall.settings.token())?;
-        let hosts = crate::door::Hosts::of(at, self.hall.settings.hosts.iter().cloned());
+        let hosts = crate::door::Hosts::of(self.hall.settings.hosts.iter().cloned());
         Ok(Door::new(rule, token, hosts, at)?)
     }
 

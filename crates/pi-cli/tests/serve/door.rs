@@ -10,7 +10,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{house::House, serving::Serving};
+use crate::{house::House, room::write, serving::Serving};
 
 async fn status(url: &str, token: Option<&str>) -> u16 {
     match Client::connect(url, token).await {
@@ -227,7 +227,7 @@ fn server_that_runs_gives_tickets_for_further_browsers() {
     let told = nobody.output().expect("it starts");
     assert!(String::from_utf8_lossy(&told.stderr).contains("no server of yours runs"), "{told:?}");
     // An address that another server wrote down is not asked.
-    crate::room::write(&serving.room.at("agent/server/address"), format!("{} 1\n", serving.address).as_bytes());
+    write(&serving.room.at("agent/server/address"), format!("{} 1\n", serving.address).as_bytes());
     let stale = ask();
     assert!(String::from_utf8_lossy(&stale.stderr).contains("no server of yours runs"), "{stale:?}");
 }
@@ -239,6 +239,29 @@ fn pages_of_other_sites_are_turned_away_even_with_the_token() {
         let own = serving.address.clone();
         let more = format!("authorization: Bearer {}\r\norigin: https://evil.example\r\n", serving.token());
         assert_eq!(http(&serving, &get("/metrics", &own, &more)).await.0, 403);
+        // An address in numbers is anybody's; ours is the one to which the request was sent.
+        let port = own.rsplit_once(':').expect("a port").1;
+        for (origin, status) in [
+            (format!("http://203.0.113.9:{port}"), 403),
+            (format!("http://[2001:db8::9]:{port}"), 403),
+            (format!("http://{own}"), 200),
+            (format!("http://localhost:{port}"), 200),
+        ] {
+            let more = format!("authorization: Bearer {}\r\norigin: {origin}\r\n", serving.token());
+            assert_eq!(http(&serving, &get("/metrics", &own, &more)).await.0, status, "{origin}");
+        }
+    });
+}
+
+#[test]
+fn request_that_names_two_hosts_is_refused() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let own = serving.address.clone();
+        for more in ["host: evil.example\r\n".to_owned(), format!("origin: http://{own}\r\norigin: null\r\n")] {
+            let (status, body) = http(&serving, &get("/healthz", &own, &more)).await;
+            assert!(status == 400 && body.contains("stands there twice"), "{status} {body}");
+        }
     });
 }
 

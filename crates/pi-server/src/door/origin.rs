@@ -4,28 +4,27 @@
 //! numbers and `localhost` cannot be made to lead elsewhere, so they are good with any port: a forwarded one is another
 //! than ours. Any other name must be one that we were told.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-/// Names, some with a port, in lower case.
+/// Names that we were told, some with a port, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosts(Vec<String>);
 
 impl Hosts {
-    /// Of a server that listens at `at`; `more` are names under which others reach it, a proxy in front for example. One
-    /// without a port is good with any.
-    pub fn of(at: SocketAddr, more: impl IntoIterator<Item = String>) -> Self {
-        let names = std::iter::once(at.to_string()).chain(more);
-        Self(names.map(|name| name.to_ascii_lowercase()).collect())
+    /// Names under which others reach the server, a proxy in front for example. One without a port is good with any.
+    pub fn of(told: impl IntoIterator<Item = String>) -> Self {
+        Self(told.into_iter().map(|name| name.to_ascii_lowercase()).collect())
     }
 
     /// Whether a request that was sent to `host` was meant for us.
     pub fn allow(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let name = name(&host);
-        name == "localhost" || is_address(name) || self.0.iter().any(|known| *known == host || *known == name)
+        name == "localhost" || address(name).is_some() || self.0.iter().any(|known| *known == host || *known == name)
     }
 
-    /// Whether `origin` is a page of ours: it came from the very place that it speaks to, or from another of our names.
+    /// Whether `origin` is a page of ours: it came from the very place that it speaks to, from this machine to this machine, or
+    /// from a name that we were told. That its address is in numbers says nothing: anybody's page can have one.
     pub fn allow_origin(&self, origin: &str, host: &str) -> bool {
         let Some((scheme, from)) = origin.split_once("://") else { return false };
         let implied = match scheme {
@@ -33,9 +32,17 @@ impl Hosts {
             "https" => "443",
             _ => return false,
         };
-        let of = |host| port(host).unwrap_or(implied).to_owned();
         // Browsers leave out the port that their scheme implies.
-        of(from) == of(host) && self.allow(from)
+        let place = |host: &str| {
+            let host = host.to_ascii_lowercase();
+            (name(&host).to_owned(), port(&host).unwrap_or(implied).to_owned())
+        };
+        let (from, to) = (place(from), place(host));
+        let is_told = |known: &String| match port(known) {
+            Some(port) => name(known) == from.0 && port == from.1,
+            None => *known == from.0 && from.1 == to.1,
+        };
+        from == to || (from.1 == to.1 && is_loopback(&from.0) && is_loopback(&to.0)) || self.0.iter().any(is_told)
     }
 }
 
@@ -52,9 +59,14 @@ pub(super) fn port(host: &str) -> Option<&str> {
     host[name(host).len()..].strip_prefix(':')
 }
 
-fn is_address(name: &str) -> bool {
+fn address(name: &str) -> Option<IpAddr> {
     let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    bare.parse::<IpAddr>().is_ok()
+    bare.parse().ok()
+}
+
+/// Whether a name leads to the machine on which it is used.
+fn is_loopback(name: &str) -> bool {
+    name == "localhost" || address(name).is_some_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -62,7 +74,7 @@ mod tests {
     use super::*;
 
     fn hosts() -> Hosts {
-        Hosts::of(SocketAddr::from(([127, 0, 0, 1], 3141)), ["Box.example".to_owned(), "proxy.example:8443".to_owned()])
+        Hosts::of(["Box.example".to_owned(), "proxy.example:8443".to_owned()])
     }
 
     #[test]
@@ -94,6 +106,15 @@ mod tests {
             ("http://127.0.0.1:3200", "127.0.0.1:3200", true),
             ("https://box.example", "box.example", true),
             ("https://box.example", "box.example:443", true),
+            ("http://[::1]:3141", "localhost:3141", true),
+            ("http://192.0.2.2:3141", "192.0.2.2:3141", true),
+            ("https://proxy.example:8443", "127.0.0.1:3141", true),
+            ("http://box.example:3141", "127.0.0.1:3141", true),
+            ("http://box.example:8080", "127.0.0.1:3141", false),
+            ("http://203.0.113.9:3141", "127.0.0.1:3141", false),
+            ("http://203.0.113.9:3141", "192.0.2.2:3141", false),
+            ("http://[2001:db8::9]:3141", "localhost:3141", false),
+            ("http://127.0.0.1:3141", "192.0.2.2:3141", false),
             ("http://127.0.0.1:8080", "127.0.0.1:3141", false),
             ("http://evil.example:3141", "127.0.0.1:3141", false),
             ("file://", "127.0.0.1:3141", false),

@@ -100,6 +100,11 @@ async fn in_time(
     request: Request,
     next: Next,
 ) -> Response {
+    if let Some(twice) = [header::HOST, header::ORIGIN].iter().find(|name| is_twice(request.headers(), name)) {
+        // Whoever is in front of us may have looked at the other one.
+        let error = format!("{twice} stands there twice");
+        return refuse(StatusCode::BAD_REQUEST, &error, "send it once");
+    }
     if desk.door.enter(&visitor(request.headers()), now().0).is_ok() {
         place.show_credential();
     }
@@ -361,6 +366,10 @@ impl IntoResponse for Refusal {
         }
         response
     }
+}
+
+fn is_twice(headers: &HeaderMap, name: &HeaderName) -> bool {
+    headers.get_all(name).iter().nth(1).is_some()
 }
 
 fn visitor(headers: &HeaderMap) -> Visitor<'_> {
