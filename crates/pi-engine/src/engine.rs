@@ -17,7 +17,7 @@ use crate::{
     deadline::{Alarm, Deadlines},
     effect::{Announcement, Effect, Input, Phase},
     header::{Header, Lane},
-    identity::Identities,
+    identity::{Identities, Names},
     journal::Journal,
     lane::Lanes,
     name::{ClientName, CommandId, Principal, Request, Sequence, SessionName, Ticket, Time},
@@ -36,7 +36,7 @@ pub struct Engine<C, B> {
     next_anonymous: u64,
     /// Admitted and not answered.
     commands: Table<Ticket, Command<C, B>>,
-    /// Further ids for commands that are known, not answered.
+    /// Further ids and keys for commands that are known, not answered.
     aliases: Table<Ticket, Alias<B>>,
     /// Started and not stopped; an answered one may linger here.
     running: Table<Ticket, Running>,
@@ -97,7 +97,7 @@ struct Decided<B> {
 /// Who gets the same answer as another command.
 #[derive(Debug)]
 enum Follower {
-    /// Brings no new id.
+    /// Brings no new name.
     Plain { header: Arc<Header>, name: CommandId, request: Request },
     /// Brings one, and is remembered by it.
     Alias(Ticket),
@@ -106,6 +106,8 @@ enum Follower {
 #[derive(Debug)]
 struct Alias<B> {
     header: Arc<Header>,
+    /// The id, the key or both by which nothing was known before.
+    brings: Names,
     name: CommandId,
     request: Request,
     of: Ticket,

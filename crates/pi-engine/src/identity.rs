@@ -1,8 +1,10 @@
 //! Which commands were seen before, by id and by key.
 
+use std::collections::HashMap;
+
 use crate::{
     header::{Header, Lane},
-    name::{ClientName, CommandId, Fingerprint, Key, Kind, Ticket},
+    name::{ClientName, CommandId, Fingerprint, Key, Kind, SessionName, Ticket},
     table::Table,
 };
 
@@ -34,12 +36,19 @@ pub(crate) struct Names {
 impl Names {
     /// All names that a command brings.
     pub(crate) fn of(header: &Header) -> Self {
-        Self { key: header.key.clone().map(|key| (header.lane.clone(), key)), ..Self::id_of(header) }
+        Self {
+            id: header.id.clone().map(|id| (header.client.clone(), id)),
+            key: header.key.clone().map(|key| (header.lane.clone(), key)),
+        }
     }
 
-    /// Its id alone: what another name for a known intent brings.
-    pub(crate) fn id_of(header: &Header) -> Self {
-        Self { id: header.id.clone().map(|id| (header.client.clone(), id)), key: None }
+    /// The header with these names and no others.
+    pub(crate) fn only(&self, header: &Header) -> Header {
+        Header {
+            id: self.id.as_ref().map(|(_, id)| id.clone()),
+            key: self.key.as_ref().map(|(_, key)| key.clone()),
+            ..header.clone()
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -50,7 +59,8 @@ impl Names {
 #[derive(Debug, Default)]
 pub(crate) struct Identities {
     ids: Table<(ClientName, CommandId), Seen>,
-    keys: Table<(Lane, Key), Seen>,
+    /// By lane, so that those of a session go with it.
+    keys: Table<Lane, HashMap<Key, Seen>>,
 }
 
 impl Identities {
@@ -59,7 +69,7 @@ impl Identities {
     }
 
     pub(crate) fn by_key(&self, lane: &Lane, key: &Key) -> Option<&Seen> {
-        self.keys.get(&(lane.clone(), key.clone()))
+        self.keys.get(lane)?.get(key)
     }
 
     /// Remembers a command under `names`; a key that meant something else before means this from now on.
@@ -68,15 +78,15 @@ impl Identities {
         if let Some(id) = &names.id {
             self.ids.insert(id.clone(), seen.clone());
         }
-        if let Some(key) = &names.key {
-            self.keys.insert(key.clone(), seen);
+        if let Some((lane, key)) = &names.key {
+            self.keys.or_default(lane.clone()).insert(key.clone(), seen);
         }
     }
 
     /// The command has moved.
     pub(crate) fn relocate(&mut self, names: &Names, from: Place, to: Place) {
         let id = names.id.as_ref().and_then(|id| self.ids.get_mut(id));
-        let key = names.key.as_ref().and_then(|key| self.keys.get_mut(key));
+        let key = names.key.as_ref().and_then(|(lane, key)| self.keys.get_mut(lane)?.get_mut(key));
         for seen in id.into_iter().chain(key).filter(|seen| seen.place == from) {
             seen.place = to;
         }
@@ -89,11 +99,21 @@ impl Identities {
         {
             self.ids.remove(id);
         }
-        if let Some(key) = &names.key
-            && self.keys.get(key).is_some_and(|seen| seen.place == place)
+        if let Some((lane, key)) = &names.key
+            && let Some(keys) = self.keys.get_mut(lane)
+            && keys.get(key).is_some_and(|seen| seen.place == place)
         {
-            self.keys.remove(key);
+            keys.remove(key);
+            if keys.is_empty() {
+                self.keys.remove(lane);
+            }
         }
+    }
+
+    /// The session is gone, and what its keys meant with it: another one of the same name has keys of its own. Ids stay, for
+    /// they belong to clients.
+    pub(crate) fn drop_keys(&mut self, session: &SessionName) {
+        self.keys.remove(&Lane::Session(session.clone()));
     }
 
     pub(crate) fn touches(&self) -> u64 {
@@ -101,6 +121,6 @@ impl Identities {
     }
 
     pub(crate) fn counts(&self) -> (usize, usize) {
-        (self.ids.len(), self.keys.len())
+        (self.ids.len(), self.keys.iter().map(|(_, keys)| keys.len()).sum())
     }
 }

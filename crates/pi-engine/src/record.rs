@@ -17,7 +17,8 @@ pub enum Record<B> {
     Accepted { ticket: Ticket, at: Time, header: Arc<Header> },
     /// It ended. `size` is what its outcome costs in the store.
     Finished { ticket: Ticket, at: Time, outcome: Arc<Outcome<B>>, size: usize, version: Option<VersionMove> },
-    /// Another id stands for the same intent as `of`, so that it is answered the same.
+    /// Another id or key stands for the same intent as `of`, so that it is answered the same. The header has only the names
+    /// that are new.
     Alias { ticket: Ticket, at: Time, header: Arc<Header>, of: Ticket },
     /// A version moved without a command.
     Version(VersionMove),

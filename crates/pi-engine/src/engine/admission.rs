@@ -10,7 +10,7 @@ use crate::{
     identity::{Names, Place},
     journal::Pending,
     lane::Queue,
-    name::{CommandId, Request, Ticket, Time},
+    name::{CommandId, Key, Request, Ticket, Time},
     outcome::{Failure, Outcome, Refusal, Scarcity},
     record::Record,
     shelf::Kept,
@@ -90,7 +90,7 @@ impl<C, B> Engine<C, B> {
         now: Time,
         effects: &mut Vec<Effect<C, B>>,
     ) -> Result<(), Refusal> {
-        let brings_id = header.id.as_ref().is_some_and(|id| self.identities.by_id(&header.client, id).is_none());
+        let brings = self.new_names(header, now);
         let (of, outcome) = match place {
             Place::InFlight(ticket) => (self.aliases.get(&ticket).map_or(ticket, |alias| alias.of), None),
             Place::Durable(position) => kept(self.durable.get(position)),
@@ -101,28 +101,44 @@ impl<C, B> Engine<C, B> {
             Place::InFlight(ticket) => self.aliases.get(&ticket).and_then(|alias| alias.outcome.clone()),
             Place::Durable(_) | Place::Read(_) => outcome,
         };
-        if !brings_id && let Some(outcome) = outcome {
+        if brings.is_empty()
+            && let Some(outcome) = outcome
+        {
             let name = self.name(header);
             effects.push(announce(&name, header, Phase::Accepted));
             replay(&name, request, header, outcome, effects);
             return Ok(());
         }
         self.check_load(header)?;
-        let name = if brings_id { None } else { Some(self.name(header)) };
-        if let Some(name) = name {
+        if brings.is_empty() {
+            let name = self.name(header);
             effects.push(announce(&name, header, Phase::Accepted));
             let follower = Follower::Plain { header: Arc::clone(header), name, request };
             self.commands.get_mut(&of).expect("an unanswered command is in the table").followers.push(follower);
             self.begin_request(header);
             return Ok(());
         }
-        self.follow_as_alias(of, request, header, outcome, now, effects)
+        self.follow_as_alias(of, brings, request, header, outcome, now, effects)
     }
 
-    /// Remembers a further id for the command `of`.
+    /// The names of a command by which nothing is known.
+    fn new_names(&self, header: &Header, now: Time) -> Names {
+        let Names { id, key } = Names::of(header);
+        let is_known = |(lane, key): &(Lane, Key)| {
+            self.identities.by_key(lane, key).is_some_and(|seen| self.is_fresh(seen.place, now))
+        };
+        Names {
+            id: id.filter(|(client, id)| self.identities.by_id(client, id).is_none()),
+            key: key.filter(|key| !is_known(key)),
+        }
+    }
+
+    /// Remembers further names for the command `of`.
+    #[expect(clippy::too_many_arguments, reason = "what a follower is made of")]
     fn follow_as_alias(
         &mut self,
         of: Ticket,
+        brings: Names,
         request: Request,
         header: &Arc<Header>,
         outcome: Option<Arc<Outcome<B>>>,
@@ -135,10 +151,10 @@ impl<C, B> Engine<C, B> {
             self.reserved += 1;
         }
         let (ticket, name) = (self.ticket(), self.name(header));
-        self.identities.remember(&Names::id_of(header), header, Place::InFlight(ticket));
+        self.identities.remember(&brings, header, Place::InFlight(ticket));
         if recorded {
             let sequence = self.journal.send(Pending::Alias(ticket));
-            let record = Record::Alias { ticket, at: now, header: Arc::clone(header), of };
+            let record = Record::Alias { ticket, at: now, header: Arc::new(brings.only(header)), of };
             effects.push(Effect::Persist { sequence, record });
         } else {
             effects.push(announce(&name, header, Phase::Accepted));
@@ -147,7 +163,7 @@ impl<C, B> Engine<C, B> {
             let followed = self.commands.get_mut(&of).expect("an unanswered command is in the table");
             followed.followers.push(Follower::Alias(ticket));
         }
-        let alias = Alias { header: Arc::clone(header), name, request, of, accepted: !recorded, outcome };
+        let alias = Alias { header: Arc::clone(header), brings, name, request, of, accepted: !recorded, outcome };
         self.aliases.insert(ticket, alias);
         self.begin_request(header);
         self.answer_alias(ticket, now, effects);

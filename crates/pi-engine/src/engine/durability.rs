@@ -129,7 +129,7 @@ impl<C, B> Engine<C, B> {
 
     fn retract_alias(&mut self, ticket: Ticket, effects: &mut Vec<Effect<C, B>>) {
         let Some(alias) = self.aliases.remove(&ticket) else { return };
-        self.identities.forget(&Names::id_of(&alias.header), Place::InFlight(ticket));
+        self.identities.forget(&alias.brings, Place::InFlight(ticket));
         self.reserved -= 1;
         self.end_request(&alias.header);
         let (request, header) = (alias.request, alias.header);

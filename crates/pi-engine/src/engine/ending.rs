@@ -79,10 +79,16 @@ impl<C, B> Engine<C, B> {
         }
         match change {
             Change::Created(session) => Some(self.versions.begin(session)),
-            Change::Removed(session) => Some(self.versions.end(session)),
+            Change::Removed(session) => Some(self.end_session(session)),
             Change::Usual if !success || header.access == Access::Act => None,
             Change::Usual | Change::Altered => self.alter(header, generation),
         }
+    }
+
+    /// There is no such session any more, and none of its keys.
+    fn end_session(&mut self, session: &SessionName) -> VersionMove {
+        self.identities.drop_keys(session);
+        self.versions.end(session)
     }
 
     /// Moves the version of the session for which a command was started, if that is still the one of this name.
@@ -123,7 +129,7 @@ impl<C, B> Engine<C, B> {
     /// A session is gone that no command removed.
     pub(super) fn closed(&mut self, session: &SessionName, now: Time, effects: &mut Vec<Effect<C, B>>) {
         if self.versions.get(session).is_some() {
-            self.versions.end(session);
+            self.end_session(session);
             self.send_version(session, effects);
         }
         self.remove_session(session, now, effects);
@@ -222,7 +228,7 @@ impl<C, B> Engine<C, B> {
         let Some(alias) = self.aliases.remove(&ticket) else { return };
         let Some(outcome) = alias.outcome else { return };
         self.end_request(&alias.header);
-        self.keep(ticket, &Names::id_of(&alias.header), &alias.header, &outcome, 0, now);
+        self.keep(ticket, &alias.brings, &alias.header, &outcome, 0, now);
         replay(&alias.name, alias.request, &alias.header, outcome, effects);
     }
 

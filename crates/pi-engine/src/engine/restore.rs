@@ -12,21 +12,44 @@ use crate::{
     header::Header,
     identity::{Names, Place},
     journal::{Journal, Unrecorded},
-    name::{Sequence, Ticket, Time},
+    name::{Sequence, SessionName, Ticket, Time},
     outcome::{Ending, Failure, Outcome},
-    record::Record,
+    record::{Record, VersionMove},
     shelf::{Kept, OVERHEAD},
 };
 
 /// What is known while the records are read.
 struct Reading<B> {
-    unfinished: BTreeMap<Ticket, Arc<Header>>,
+    unfinished: BTreeMap<Ticket, Read>,
     /// Outcomes that an alias may stand for.
     outcomes: HashMap<Ticket, Arc<Outcome<B>>>,
     /// Aliases of commands that have not ended yet, by those.
-    aliases: HashMap<Ticket, Vec<(Ticket, Arc<Header>)>>,
+    aliases: HashMap<Ticket, Vec<(Ticket, Read)>>,
     /// Commands that ended and that nobody can ask for again.
     nameless: Vec<Ticket>,
+}
+
+/// A command or an alias whose end was not read yet.
+struct Read {
+    header: Arc<Header>,
+    /// By which it can be found: its key is none of them once the session is gone.
+    names: Names,
+}
+
+impl Read {
+    fn new(header: Arc<Header>) -> Self {
+        Self { names: Names::of(&header), header }
+    }
+}
+
+impl<B> Reading<B> {
+    /// The keys of a session that is gone mean nothing.
+    fn drop_keys(&mut self, session: &SessionName) {
+        let aliases = self.aliases.values_mut().flatten().map(|(_, read)| read);
+        for Read { names, .. } in self.unfinished.values_mut().chain(aliases) {
+            names.key.take_if(|(lane, _)| lane.session() == Some(session));
+        }
+    }
 }
 
 impl<C, B> Engine<C, B> {
@@ -53,8 +76,8 @@ impl<C, B> Engine<C, B> {
             engine.read(record, &mut reading);
         }
         effects.extend(reading.nameless.drain(..).map(Effect::Forget));
-        for (ticket, header) in std::mem::take(&mut reading.unfinished) {
-            engine.give_up(ticket, &header, &mut reading, now, effects);
+        for (ticket, read) in std::mem::take(&mut reading.unfinished) {
+            engine.give_up(ticket, &read, &mut reading, now, effects);
         }
         engine.evict(now, effects);
         engine
@@ -64,41 +87,47 @@ impl<C, B> Engine<C, B> {
         match record {
             Record::Accepted { ticket, header, .. } => {
                 self.next_ticket = self.next_ticket.max(ticket.0);
-                reading.unfinished.insert(ticket, header);
+                reading.unfinished.insert(ticket, Read::new(header));
             }
             Record::Finished { ticket, at, outcome, size, version } => {
                 if let Some(moved) = version {
-                    self.versions.apply(moved);
+                    self.read_version(moved, reading);
                 }
-                if let Some(header) = reading.unfinished.remove(&ticket) {
-                    let names = Names::of(&header);
-                    reading.nameless.extend(names.is_empty().then_some(ticket));
-                    self.put(ticket, &names, &header, &outcome, size, at);
+                if let Some(read) = reading.unfinished.remove(&ticket) {
+                    reading.nameless.extend(Names::of(&read.header).is_empty().then_some(ticket));
+                    self.put(ticket, &read, &outcome, size, at);
                     self.end_in_reading(ticket, outcome, at, reading);
                 }
             }
             Record::Alias { ticket, at, header, of } => {
                 self.next_ticket = self.next_ticket.max(ticket.0);
                 // An alias whose command the journal has dropped is dropped as well.
+                let read = Read::new(header);
                 if let Some(outcome) = reading.outcomes.get(&of).cloned() {
-                    self.put(ticket, &Names::id_of(&header), &header, &outcome, 0, at);
+                    self.put(ticket, &read, &outcome, 0, at);
                     reading.outcomes.insert(ticket, outcome);
                 } else if reading.unfinished.contains_key(&of) {
-                    reading.aliases.entry(of).or_default().push((ticket, header));
+                    reading.aliases.entry(of).or_default().push((ticket, read));
                 }
             }
-            Record::Version(moved) => {
-                self.versions.apply(moved);
-            }
+            Record::Version(moved) => self.read_version(moved, reading),
             Record::Reached(ticket) => self.next_ticket = self.next_ticket.max(ticket.0),
         }
+    }
+
+    fn read_version(&mut self, moved: VersionMove, reading: &mut Reading<B>) {
+        if moved.version.is_none() {
+            self.identities.drop_keys(&moved.session);
+            reading.drop_keys(&moved.session);
+        }
+        self.versions.apply(moved);
     }
 
     /// A command has ended, and its aliases with it: in this order, so that an id which was used again later means the later
     /// command.
     fn end_in_reading(&mut self, ticket: Ticket, outcome: Arc<Outcome<B>>, at: Time, reading: &mut Reading<B>) {
-        for (alias, header) in reading.aliases.remove(&ticket).unwrap_or_default() {
-            self.put(alias, &Names::id_of(&header), &header, &outcome, 0, at);
+        for (alias, read) in reading.aliases.remove(&ticket).unwrap_or_default() {
+            self.put(alias, &read, &outcome, 0, at);
             reading.outcomes.insert(alias, Arc::clone(&outcome));
         }
         reading.outcomes.insert(ticket, outcome);
@@ -107,11 +136,12 @@ impl<C, B> Engine<C, B> {
     fn give_up(
         &mut self,
         ticket: Ticket,
-        header: &Header,
+        read: &Read,
         reading: &mut Reading<B>,
         now: Time,
         effects: &mut Vec<Effect<C, B>>,
     ) {
+        let header = &read.header;
         let version = header.subject().and_then(|session| self.versions.advance(session));
         let found = version.as_ref().and_then(|moved| moved.version);
         let outcome = Arc::new(Outcome { ending: Ending::Broken(Failure::Recovered), version: found });
@@ -119,20 +149,13 @@ impl<C, B> Engine<C, B> {
         let debt =
             self.journal.owe(Unrecorded { ticket, at: now, outcome: Arc::clone(&outcome), size: 0, version, kept });
         self.pay(debt, effects);
-        self.put(ticket, &Names::of(header), header, &outcome, 0, now);
+        self.put(ticket, read, &outcome, 0, now);
         self.end_in_reading(ticket, outcome, now, reading);
     }
 
-    fn put(
-        &mut self,
-        ticket: Ticket,
-        names: &Names,
-        header: &Header,
-        outcome: &Arc<Outcome<B>>,
-        size: usize,
-        at: Time,
-    ) {
-        if names.is_empty() || !header.access.is_recorded() {
+    fn put(&mut self, ticket: Ticket, read: &Read, outcome: &Arc<Outcome<B>>, size: usize, at: Time) {
+        let Read { header, names } = read;
+        if Names::of(header).is_empty() || !header.access.is_recorded() {
             return;
         }
         let bytes = size.saturating_add(OVERHEAD);

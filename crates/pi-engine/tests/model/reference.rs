@@ -81,7 +81,7 @@ struct End {
 
 struct Command {
     serial: usize,
-    /// A follower that brings no new id has none.
+    /// A follower that brings no new name has none.
     ticket: Option<Ticket>,
     name: CommandId,
     /// Nobody waits for a command of an earlier life.
@@ -89,6 +89,8 @@ struct Command {
     header: Arc<Header>,
     payload: u64,
     follows: Option<usize>,
+    /// What its record says that it follows: the one that was found, which may follow another.
+    recorded: Option<Ticket>,
     owns_id: bool,
     owns_key: bool,
     entry: Saving,
@@ -124,7 +126,7 @@ impl Command {
     fn is_kept(&self) -> bool {
         match self.follows {
             None => self.header.id.is_some() || self.header.key.is_some(),
-            Some(_) => self.owns_id,
+            Some(_) => self.ticket.is_some(),
         }
     }
 

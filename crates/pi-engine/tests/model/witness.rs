@@ -265,7 +265,7 @@ impl Witness {
                     Access::Read => &self.life.reads,
                 };
                 let first = identity.as_ref().and_then(|identity| answers.get(identity));
-                let by_key = keyed.and_then(|keyed| self.life.keyed.get(&keyed));
+                let by_key = keyed.as_ref().and_then(|keyed| self.life.keyed.get(keyed));
                 let equal_by_key = by_key.is_some_and(|answers| answers.contains(outcome));
                 let equal = match (first, header.access) {
                     (Some(first), Access::Act | Access::Write) => first == outcome,
@@ -278,6 +278,10 @@ impl Witness {
                 let unrecorded = matches!(outcome.ending, Ending::Broken(Failure::Unrecorded { .. }));
                 let retracted = self.life.journal_failed && unrecorded && first.is_none();
                 assert!(equal || retracted, "{request:?} is replayed as {outcome:?}, and was answered {first:?} first");
+                // A key that came with a known id stands for its answer from now on.
+                if let Some(keyed) = keyed {
+                    self.life.keyed.entry(keyed).or_default().push(outcome.clone());
+                }
             }
         }
         if let Some(identity) = identity {

@@ -57,3 +57,37 @@ fn command_that_is_not_accepted_yet_ends_in_order() {
          durable             | accepted a.1; answer b.1 ok; answer a.1 broken: Session s1 not found",
     );
 }
+
+#[test]
+fn keys_of_a_removed_session_mean_nothing_to_the_next_one_of_its_name() {
+    check(
+        "given s1
+         a.1 fork s1 key=k   | record a.1
+         durable             | accepted a.1; start a.1
+         done a.1            | record a.1 ended s1=1
+         durable             | answer a.1 ok v1
+         b.1 delete          | record b.1
+         durable             | accepted b.1; start b.1
+         done b.1 removed s1 | record b.1 ended s1 gone
+         durable             | answer b.1 ok
+         a.1 fork s1         | accepted a.1; replay a.1 ok v1
+         a.2 fork s1 key=k   | record a.2
+         crash
+         a.2 fork s1 key=k   | record a.2",
+    );
+}
+
+#[test]
+fn key_of_a_command_that_outlives_its_session_means_nothing_afterwards() {
+    check(
+        "given s1
+         a.1 prompt s1 key=k     | record a.1
+         b.1 delete              | record b.1
+         durable                 | accepted a.1; accepted b.1; start a.1; start b.1
+         done b.1 removed s1     | record b.1 ended s1 gone; cancel a.1
+         done a.1 failed altered | record a.1 ended
+         durable                 | answer b.1 ok; answer a.1 failed: no luck
+         crash
+         a.2 prompt s1 key=k     | record a.2",
+    );
+}

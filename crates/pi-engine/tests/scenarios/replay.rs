@@ -96,6 +96,49 @@ fn new_id_under_a_known_key_is_recorded_as_another_name() {
 }
 
 #[test]
+fn key_that_comes_with_a_known_id_is_recorded_as_another_name() {
+    check(
+        "given s1
+         a.1 fork s1             | record a.1
+         durable                 | accepted a.1; start a.1
+         done a.1                | record a.1 ended s1=1
+         durable                 | answer a.1 ok v1
+         a.1 fork s1 key=k       | record a.- as a.1
+         durable                 | accepted a.1; replay a.1 ok v1
+         b.- fork s1 key=k       | accepted b.-; replay b.- ok v1
+         b.2 fork s1 key=k say=x | refuse b.2: Conflicting idempotencyKey 'k': previously used for another 'fork', with other contents
+         a.1 fork s1 key=k       | accepted a.1; replay a.1 ok v1
+         crash
+         b.- fork s1 key=k       | accepted b.-; replay b.- ok v1
+         a.1 fork s1             | accepted a.1; replay a.1 ok v1",
+    );
+}
+
+#[test]
+fn key_that_comes_while_its_command_is_in_flight_stands_for_it() {
+    check(
+        "given s1
+         a.1 fork s1       | record a.1
+         a.1 fork s1 key=k | record a.- as a.1
+         durable           | accepted a.1; accepted a.1; start a.1
+         b.- fork s1 key=k | accepted b.-
+         done a.1          | record a.1 ended s1=1
+         durable           | answer a.1 ok v1; replay a.1 ok v1; replay b.- ok v1",
+    );
+}
+
+#[test]
+fn key_of_a_read_that_comes_with_its_id_needs_no_record() {
+    check(
+        "a.1 get_state s1             | accepted a.1; start a.1
+         done a.1                     | answer a.1 ok
+         a.1 get_state s1 key=k       | accepted a.1; replay a.1 ok
+         b.- get_state s1 key=k       | accepted b.-; replay b.- ok
+         b.2 get_state s1 key=k say=x | refuse b.2: Conflicting idempotencyKey 'k': previously used for another 'get_state', with other contents",
+    );
+}
+
+#[test]
 fn another_name_of_what_is_in_flight_waits_for_both_records() {
     check(
         "a.1 fork s1 key=k | record a.1

@@ -9,7 +9,7 @@ impl Reference {
         match self.judge(&header) {
             Err(refusal) => self.effects.push(Effect::Refuse { request, header, refusal }),
             Ok(None) => self.take(request, &header, command),
-            Ok(Some(root)) => self.follow(request, header, command, root),
+            Ok(Some(root)) => self.follow(request, &header, command, root),
         }
     }
 
@@ -32,9 +32,9 @@ impl Reference {
             Life::Drained => return Err(Refusal::ShutDown),
         }
         let root = self.find(header)?.map(|known| self.root_of(known));
-        let brings_id = header.id.is_some() && self.find_id(header).is_none();
+        let brings_name = self.brings(header) != (false, false);
         if let Some(root) = root
-            && !brings_id
+            && !brings_name
             && self.at(root).expect("a root outlives its followers").answered
         {
             return Ok(Some(root));
@@ -51,7 +51,7 @@ impl Reference {
         if !is_needed(header) && self.commands.iter().filter(waiting).filter(own).filter(alike).count() >= limit {
             return Err(Refusal::TooManyPending { limit });
         }
-        let recorded = header.access != Access::Read && (root.is_none() || brings_id);
+        let recorded = header.access != Access::Read && (root.is_none() || brings_name);
         if recorded && self.journal_failed {
             return Err(Refusal::JournalUnavailable);
         }
@@ -82,6 +82,13 @@ impl Reference {
             return Err(Refusal::ConflictingKey { key: key.clone(), before: known.header.kind.clone(), now });
         }
         Ok(by_id.or(by_key))
+    }
+
+    /// Whether its id is new, and whether its key is.
+    fn brings(&self, header: &Header) -> (bool, bool) {
+        let id = header.id.is_some() && self.find_id(header).is_none();
+        let key = header.key.is_some() && self.find_key(header).is_none();
+        (id, key)
     }
 
     fn find_id(&self, header: &Header) -> Option<&Command> {
@@ -117,6 +124,7 @@ impl Reference {
             header,
             payload,
             follows: None,
+            recorded: None,
             owns_id: false,
             owns_key: false,
             entry: Saving::Needless,
@@ -204,20 +212,29 @@ impl Reference {
         self.at_mut(serial).open = open;
     }
 
-    fn follow(&mut self, request: Request, header: Arc<Header>, payload: u64, root: usize) {
-        let brings_id = header.id.is_some() && self.find_id(&header).is_none();
-        let ticket = brings_id.then(|| self.next_ticket());
-        let known = self.find(&header).ok().flatten().expect("it was found a moment ago");
-        let of = if known.answered { known.ticket } else { self.at(root).expect("just found").ticket };
+    fn follow(&mut self, request: Request, header: &Arc<Header>, payload: u64, root: usize) {
+        let (brings_id, brings_key) = self.brings(header);
+        let ticket = (brings_id || brings_key).then(|| self.next_ticket());
+        let known = self.find(header).ok().flatten().expect("it was found a moment ago");
+        let of =
+            if known.answered { known.ticket } else { known.recorded.or(self.at(root).expect("just found").ticket) };
         let of = of.expect("what can be followed has a ticket");
+        if brings_key {
+            self.take_over_key(header);
+        }
         let serial = self.add(Some(request), header.clone(), payload, ticket);
         let at = self.now;
         let command = self.at_mut(serial);
         command.follows = Some(root);
         command.owns_id = brings_id;
+        command.owns_key = brings_key;
+        command.recorded = ticket.map(|_| of);
         if let (Some(ticket), Access::Act | Access::Write) = (ticket, header.access) {
             command.entry = Saving::Pending;
-            self.persist(Record::Alias { ticket, at, header, of });
+            let mut written = Header::clone(header);
+            written.id.take_if(|_| !brings_id);
+            written.key.take_if(|_| !brings_key);
+            self.persist(Record::Alias { ticket, at, header: Arc::new(written), of });
         }
     }
 
@@ -295,8 +312,11 @@ impl Reference {
                 let Some(root) = self.with_ticket(*of) else { return };
                 let known = self.at(root).filter(|root| root.answered).and_then(|root| root.end.as_ref());
                 let outcome = known.map(|end| end.outcome.clone());
+                self.take_over_key(header);
                 let serial = self.add_back(*ticket, header);
-                self.at_mut(serial).follows = Some(root);
+                let alias = self.at_mut(serial);
+                alias.follows = Some(root);
+                alias.owns_key = header.key.is_some();
                 if let Some(outcome) = outcome {
                     self.alias_back(serial, outcome, *at);
                 }

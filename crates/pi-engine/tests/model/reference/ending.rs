@@ -123,7 +123,14 @@ impl Reference {
                 }
                 self.versions.insert(moved.session.clone(), version)
             }
-            None => self.versions.remove(&moved.session),
+            None => {
+                // Its keys are gone with it.
+                let lane = Lane::Session(moved.session.clone());
+                for command in self.commands.iter_mut().filter(|command| command.header.lane == lane) {
+                    command.owns_key = false;
+                }
+                self.versions.remove(&moved.session)
+            }
         };
     }
 
