@@ -21,7 +21,7 @@ use pi_server::{
         Auto, Berth, Earlier, Filter, JournalError, Keeper, Mark, Options, Reader, Recovery, Retention, SCHEMA_VERSION,
         Shortened, Told,
         audit::{self, Finding},
-        open,
+        look, open,
     },
 };
 use pi_wire::{Data, Error};
@@ -427,6 +427,65 @@ async fn damage_is_found() {
     }
     let recovery = bench.open().2;
     assert_eq!((recovery.malformed, recovery.records.len()), (1, 4));
+}
+
+#[tokio::test]
+async fn outcome_that_cannot_be_read_is_told_and_stops_nobody() {
+    let bench = Bench::new();
+    let records =
+        numbered([accepted(1, header("one")), finished(1, done()), accepted(2, header("two")), finished(2, done())]);
+    bench.keep(&records).await;
+    look(&bench.path()).unwrap();
+    for (change, malformed) in [
+        ("update command set answer = null where ticket = 1", 1),
+        ("update command set answer = '{' where ticket = 2", 2),
+        ("update command set success = null where ticket = 2", 2),
+    ] {
+        sql(&bench.path(), change);
+        look(&bench.path()).unwrap();
+        let recovery = bench.open().2;
+        // Both are known to have ended, and so do not run again.
+        let finished = recovery.records.iter().filter(|(_, record)| matches!(record, Record::Finished { .. }));
+        assert_eq!((recovery.malformed, finished.count()), (malformed, 2), "{change}");
+        let ends = recovery.records.iter().filter_map(|(_, record)| match record {
+            Record::Finished { outcome, .. } => outcome.error(),
+            _ => None,
+        });
+        let errors: Vec<String> = ends.collect();
+        assert_eq!(errors.len() as u64, malformed, "{change}");
+        assert!(errors.iter().all(|error| error.contains("its outcome cannot be read")), "{errors:?}");
+    }
+    let findings = audit::verify(&bench.path()).unwrap().findings;
+    assert!(findings.contains(&Finding::Malformed(2)), "{findings:?}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test looks at the very files")]
+fn look_finds_what_a_start_would_find() {
+    let bench = Bench::new();
+    look(&bench.path()).unwrap();
+    std::fs::write(bench.path(), b"").unwrap();
+    look(&bench.path()).unwrap();
+    assert!(matches!(audit::verify(&bench.path()), Err(JournalError::Empty { .. })));
+    drop(bench.open());
+    look(&bench.path()).unwrap();
+    let running = bench.open();
+    assert!(matches!(look(&bench.path()), Err(JournalError::InUse { .. })));
+    drop(running);
+    sql(&bench.path(), "drop table version");
+    assert!(look(&bench.path()).is_err() && open(&bench.path(), options()).is_err());
+    let findings = audit::verify(&bench.path()).unwrap().findings;
+    assert!(matches!(&findings[..], [Finding::Damaged(said)] if said.contains("no such table")), "{findings:?}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test looks at the very files")]
+fn what_is_no_journal_is_neither_compacted_nor_given_a_lock() {
+    let bench = Bench::new();
+    std::fs::write(bench.path(), b"this is no journal, however one looks at it").unwrap();
+    let compacted = audit::compact(&bench.path(), Retention::default(), Time(0), Arc::new(Redactor::default()));
+    assert!(matches!(compacted, Err(JournalError::NoDatabase { .. })), "{compacted:?}");
+    assert_eq!(bench.folder.path().read_dir().unwrap().count(), 1, "nothing else was made");
 }
 
 fn sql(path: &Path, text: &str) {

@@ -486,3 +486,55 @@ fn file_that_is_taken_away_from_a_session_fails_what_is_said_in_it() {
     assert!(fits(&found, &json!({"success": false, "code": "session_file_missing"})), "{found}");
     assert!(!file.exists(), "nobody began it anew");
 }
+
+#[test]
+fn keys_of_a_deleted_session_are_forgotten_after_a_crash_too() {
+    let mut serving = Serving::start(answers());
+    let name = |id: &str| json!({"type": "set_session_name", "id": id, "sessionId": "s", "name": "First", "idempotencyKey": "k"});
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        assert_eq!(client.ask(&name("one")).await["success"], true);
+        for command in ["delete_session", "create_session"] {
+            let answer = client.ask(&json!({"type": command, "id": command, "sessionId": "s"})).await;
+            assert_eq!(answer["success"], true, "{answer}");
+        }
+    });
+    serving.restart(Signal::SIGKILL);
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        let answer = client.ask(&name("two")).await;
+        assert!(fits(&answer, &json!({"success": true, "sessionVersion": 1})), "{answer}");
+        assert!(answer.get("replayed").is_none(), "{answer}");
+        let again = client.ask(&name("three")).await;
+        assert!(fits(&again, &json!({"success": true, "replayed": true})), "{again}");
+    });
+}
+
+#[test]
+fn outcome_that_cannot_be_read_is_a_failure_and_its_command_does_not_run_again() {
+    let mut serving = Serving::start(answers());
+    let run = |id: &str| json!({"type": "bash", "id": id, "sessionId": "s", "command": "echo x >> ran"});
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        for id in ["null", "torn", "good"] {
+            assert_eq!(client.ask(&run(id)).await["success"], true);
+        }
+    });
+    serving.end(Signal::SIGTERM);
+    let journal = rusqlite::Connection::open(serving.room.at("agent/server/journal.sqlite")).expect("it is ours");
+    let broken =
+        "update command set answer = null where id = 'null'; update command set answer = '{' where id = 'torn'";
+    journal.execute_batch(broken).expect("they are there");
+    drop(journal);
+    serving.start_again();
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        for id in ["null", "torn"] {
+            let answer = client.ask(&run(id)).await;
+            assert!(fits(&answer, &json!({"success": false, "replayed": true, "code": "storage_failed"})), "{answer}");
+            assert!(answer["error"].as_str().is_some_and(|error| error.contains("cannot be read")), "{answer}");
+        }
+        assert!(fits(&client.ask(&run("good")).await, &json!({"success": true, "replayed": true})));
+    });
+    assert_eq!(read(&serving.room.at("project/ran")).expect("it ran"), "x\nx\nx\n");
+}

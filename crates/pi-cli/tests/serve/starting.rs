@@ -8,7 +8,10 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use nix::pty::{OpenptyResult, openpty};
+use nix::{
+    pty::{OpenptyResult, openpty},
+    sys::signal::Signal,
+};
 use pi_testkit::Script;
 use serde_json::{Value, json};
 
@@ -84,7 +87,7 @@ fn check_tells_everything_that_a_start_would_look_at() {
     write(&room.at("agent/server/journal.sqlite"), b"this is no journal, however one looks at it");
     let broken = check(&["--listen", "127.0.0.1:0"]);
     assert_eq!(broken.status.code(), Some(2), "{}", told(&broken));
-    assert!(told(&broken).contains("the journal is damaged"), "{}", told(&broken));
+    assert!(told(&broken).contains("it is not even a database"), "{}", told(&broken));
 }
 
 #[test]
@@ -102,6 +105,23 @@ fn addresses_and_names_are_told_by_example() {
     assert!(open.status.success() && told(&open).contains("it is HTTP without TLS"), "{}", told(&open));
     let closed = serve(&room, &["--listen", "127.0.0.1:0", "--check-config"]).output().expect("it starts");
     assert!(!told(&closed).contains("TLS"), "{}", told(&closed));
+}
+
+#[test]
+fn check_tells_of_a_journal_with_which_no_server_starts() {
+    let mut serving = Serving::start(Script::new());
+    serving.end(Signal::SIGTERM);
+    let journal = serving.room.at("agent/server/journal.sqlite");
+    let check = || serve(&serving.room, &["--listen", "127.0.0.1:0", "--check-config"]).output().expect("it starts");
+    assert!(check().status.success(), "{}", told(&check()));
+    // A table that is not there is found when it is read, and not before.
+    rusqlite::Connection::open(&journal)
+        .expect("it is ours")
+        .execute_batch("drop table version")
+        .expect("it was there");
+    let (checked, started) = (check(), serve(&serving.room, &["--listen", "127.0.0.1:0"]).output().expect("it starts"));
+    assert!(!started.status.success(), "{}", told(&started));
+    assert!(!checked.status.success() && told(&checked).contains("journal: "), "{}", told(&checked));
 }
 
 /// What is on a stream, an object per line.
@@ -132,7 +152,7 @@ fn check_tells_all_faults_each_as_an_object_with_its_place() {
     let places = faults[0]["error"]["errors"].to_string();
     assert!(places.contains("settings.json:2") && places.contains("settings.json:3"), "{places}");
     let person = told(&serve(&room, &arguments).output().expect("it starts"));
-    for part in ["maxSesions", "raed", "another program is there", "server.roots names", "the journal is damaged"] {
+    for part in ["maxSesions", "raed", "another program is there", "server.roots names", "it is not even a database"] {
         assert!(person.contains(part), "{part} is not in {person}");
     }
 }

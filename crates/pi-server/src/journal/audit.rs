@@ -55,6 +55,11 @@ pub fn verify(path: &Path) -> Result<Verdict, JournalError> {
         Err(JournalError::Damaged { said }) => {
             Ok(Verdict { commands: 0, unfinished: 0, sessions: 0, findings: vec![Finding::Damaged(said)] })
         }
+        // A table or a column is missing: the file is a database, and no journal any more.
+        Err(JournalError::Database(source)) => {
+            let findings = vec![Finding::Damaged(source.to_string())];
+            Ok(Verdict { commands: 0, unfinished: 0, sessions: 0, findings })
+        }
         examined => examined,
     }
 }
@@ -143,6 +148,7 @@ pub fn line(told: &Told) -> Value {
         "transport": told.transport,
         "clientId": told.client,
         "id": told.id,
+        "idempotencyKey": told.key,
         "fingerprint": hexadecimal(&told.fingerprint),
         "sessionId": told.session,
         "dependsOn": told.depends_on,
@@ -178,6 +184,8 @@ pub fn compact(
     now: Time,
     redactor: Arc<Redactor>,
 ) -> Result<Compacted, JournalError> {
+    // What is no journal gets no lock beside it.
+    drop(open_to_read(path)?);
     let _lock = Lock::take(path, "pi journal compact")?;
     let mut store = Store::open(path, redactor)?;
     let bytes_before = store.bytes()?;

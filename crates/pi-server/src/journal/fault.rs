@@ -31,6 +31,9 @@ pub enum JournalError {
     /// Its name leads to another file, or to none.
     #[error("the journal's file is gone: somebody deleted, moved or replaced it while the server runs")]
     Gone,
+    /// A file without a byte.
+    #[error("{} is empty: no server has written it", .path.display())]
+    Empty { path: PathBuf },
     /// A file that is no database.
     #[error("{} is no journal: it is not even a database", .path.display())]
     NoDatabase { path: PathBuf },
@@ -64,6 +67,9 @@ impl JournalError {
             Self::InUse { .. } => "stop the other server, or choose another file with --journal",
             Self::Foreign { .. } | Self::NoDatabase { .. } => {
                 "choose another file with --journal; this one is left as it is"
+            }
+            Self::Empty { .. } => {
+                "a server that starts with it makes a journal of it; look for another file if it was one"
             }
             Self::Newer { .. } => "use the newer version of pi, or another file with --journal",
             Self::Full(_) => "make room on the disk; commands that change something are refused until then",
@@ -109,6 +115,10 @@ pub(super) enum Malformed {
     Word(String),
     #[error("a number is out of range")]
     Number,
+    #[error("a column does not hold what it should: {0}")]
+    Column(String),
+    #[error("a command ended, and nobody can read how")]
+    Outcome,
     #[error(transparent)]
     Json(#[from] serde_json::Error),
 }

@@ -26,10 +26,10 @@ use super::{
     book::{Book, Opened},
     fault::JournalError,
     history::{Filter, Page},
-    lock::Lock,
+    lock::{Lock, holder},
     presence::Presence,
     recovery::{Recovery, recover},
-    store::{Durability, Extent, Retention, SCHEMA_VERSION, Store, open_to_read},
+    store::{Durability, Extent, Retention, SCHEMA_VERSION, Store, damage, open_to_read},
 };
 use crate::answer::Answer;
 
@@ -110,13 +110,24 @@ pub enum Earlier {
     Removed,
 }
 
-/// Whether the journal at `path` could be opened now; one that is not there could be.
+/// Whether a server could work with the journal at `path` now; one that is not there could be made. Reads as much of it as a
+/// start does.
 pub fn look(path: &Path) -> Result<(), JournalError> {
     if !path.exists() {
         return Ok(());
     }
-    drop(Lock::take(path, "pi serve --check-config")?);
-    drop(open_to_read(path)?);
+    if let Some(by) = holder(path) {
+        return Err(JournalError::InUse { path: path.to_owned(), by: Some(by) });
+    }
+    let connection = match open_to_read(path) {
+        // It becomes a journal when a server starts.
+        Err(JournalError::Empty { .. }) => return Ok(()),
+        opened => opened?,
+    };
+    if let Some(said) = damage(&connection)? {
+        return Err(JournalError::Damaged { said });
+    }
+    drop(recover(&connection)?);
     Ok(())
 }
 
@@ -128,13 +139,13 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     }
     let mut store = Store::open(path, options.redactor)?;
     store.limit(options.ceiling_bytes)?;
-    let damage = Arc::new(OnceLock::new());
-    if let Some(said) = store.damage()? {
-        damage.get_or_init(|| said);
+    let broken = Arc::new(OnceLock::new());
+    if let Some(said) = damage(store.connection())? {
+        broken.get_or_init(|| said);
     }
     let mut recovery = recover(store.connection())?;
     let mut moved = Vec::new();
-    if damage.get().is_none() {
+    if broken.get().is_none() {
         moved = recovery.drop_unmade();
         // What is kept can be read although there is no room for more.
         recovery.trouble = match store.probe(Time(0)) {
@@ -148,7 +159,7 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     let written = Arc::new(AtomicU64::new(0));
     let desk = Desk {
         store,
-        damage: Arc::clone(&damage),
+        damage: Arc::clone(&broken),
         presence: Arc::clone(&presence),
         retention: options.retention,
         started: Vec::new(),
@@ -162,7 +173,7 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     let shortened = Arc::clone(&desk.shortened);
     let spawned = std::thread::Builder::new().name("journal".to_owned()).spawn(move || desk.work(inbox));
     let thread = spawned.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
-    let reader = Reader { orders: orders.downgrade(), path: path.into(), written, damage, presence, shortened };
+    let reader = Reader { orders: orders.downgrade(), path: path.into(), written, damage: broken, presence, shortened };
     Ok((Keeper { orders, thread: Some(thread) }, reader, recovery))
 }
 

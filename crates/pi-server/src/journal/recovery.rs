@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row};
 use super::{
     berth::{self, Berth, Move},
     fault::{JournalError, Malformed},
-    row::{Columns, Ended, Rest},
+    row::{Columns, Ended, Rest, unreadable},
 };
 use crate::answer::Answer;
 
@@ -43,7 +43,9 @@ struct Finish {
     sequence: i64,
     at: i64,
     size: i64,
-    ended: Ended,
+    version: Option<u64>,
+    /// Nothing where a column does not hold what it should.
+    ended: Option<Ended>,
 }
 
 impl Recovery {
@@ -96,9 +98,15 @@ pub(super) fn recover(connection: &Connection) -> Result<Recovery, JournalError>
     let mut statement = connection.prepare(include_str!("sql/remembered.sql"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let stored = read(row)?;
-        recovery.started.extend(stored.is_started.then_some(Ticket(unsigned(stored.ticket))));
-        if let Err(fault) = understand(stored, &mut recovery.records) {
+        let understood = match read(row) {
+            Ok(stored) => {
+                recovery.started.extend(stored.is_started.then_some(Ticket(unsigned(stored.ticket))));
+                understand(stored, &mut recovery.records)
+            }
+            Err(error) if is_of_the_row(&error) => Err(Malformed::Column(error.to_string())),
+            Err(error) => return Err(error.into()),
+        };
+        if let Err(fault) = understood {
             tracing::warn!(error = %fault, "a record of the journal cannot be read");
             recovery.malformed += 1;
         }
@@ -120,6 +128,16 @@ pub(super) fn recover(connection: &Connection) -> Result<Recovery, JournalError>
     Ok(recovery)
 }
 
+/// Whether one row is to blame, and not the file.
+fn is_of_the_row(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+    )
+}
+
 fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
     let fingerprint: Vec<u8> = row.get("fingerprint")?;
     let columns = match <[u8; 32]>::try_from(fingerprint) {
@@ -138,15 +156,13 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
         None => None,
         Some(sequence) => Some(Finish {
             sequence,
-            at: row.get("finished_at")?,
-            size: row.get("size")?,
-            ended: Ended {
-                success: row.get("success")?,
-                timed_out: row.get("timed_out")?,
-                recovered: row.get("recovered")?,
-                error: row.get("error")?,
-                version: row.get::<_, Option<i64>>("version")?.map(unsigned),
-                answer: row.get("answer")?,
+            at: row.get::<_, Option<i64>>("finished_at").ok().flatten().unwrap_or(row.get("accepted_at")?),
+            size: row.get::<_, Option<i64>>("size").ok().flatten().unwrap_or(0),
+            version: row.get::<_, Option<i64>>("version").ok().flatten().map(unsigned),
+            ended: match ended(row) {
+                Ok(ended) => Some(ended),
+                Err(error) if is_of_the_row(&error) => None,
+                Err(error) => return Err(error),
             },
         }),
     };
@@ -162,26 +178,45 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Stored> {
     })
 }
 
+fn ended(row: &Row<'_>) -> rusqlite::Result<Ended> {
+    Ok(Ended {
+        success: row.get("success")?,
+        timed_out: row.get("timed_out")?,
+        recovered: row.get("recovered")?,
+        error: row.get("error")?,
+        version: row.get::<_, Option<i64>>("version")?.map(unsigned),
+        answer: row.get("answer")?,
+    })
+}
+
+/// Adds what a row says. A command of which is known that it ended is added in any case: it must not run again.
 fn understand(stored: Stored, records: &mut Vec<(Sequence, Record<Answer>)>) -> Result<(), Malformed> {
     let rest: Rest = serde_json::from_str(&stored.rest)?;
     let header = Arc::new(rest.header(stored.columns?)?);
     let (ticket, at) = (Ticket(unsigned(stored.ticket)), Time(unsigned(stored.at)));
-    let finished = match stored.finish {
-        None => None,
-        Some(finish) => Some((finish.sequence, finish.at, finish.size, finish.ended.outcome()?)),
-    };
+    let is_deletion = header.kind.as_str() == Kind::DeleteSession.name();
+    let about = header.about.clone();
     let accepted = match stored.alias_of {
         None => Record::Accepted { ticket, at, header },
         Some(of) => Record::Alias { ticket, at, header, of: Ticket(unsigned(of)) },
     };
     records.push((Sequence(unsigned(stored.sequence)), accepted));
-    if let Some((sequence, at, size, outcome)) = finished {
-        let size = usize::try_from(size).unwrap_or(0);
-        let at = Time(unsigned(at));
-        let record = Record::Finished { ticket, at, outcome: Arc::new(outcome), size, version: None };
-        records.push((Sequence(unsigned(sequence)), record));
-    }
-    Ok(())
+    let Some(Finish { sequence, at, size, version, ended }) = stored.finish else { return Ok(()) };
+    let (size, at) = (usize::try_from(size).unwrap_or(0), Time(unsigned(at)));
+    let understood = match ended {
+        Some(ended) => ended.outcome(),
+        None => Err(Malformed::Outcome),
+    };
+    let (outcome, fault) = match understood {
+        Ok(outcome) => (outcome, Ok(())),
+        Err(fault) => (unreadable(version), Err(fault)),
+    };
+    // The table of versions tells what is there, and not what went: the keys of a session go with it.
+    let gone = about.filter(|_| is_deletion && outcome.is_success());
+    let version = gone.map(|session| VersionMove { session, version: None });
+    let record = Record::Finished { ticket, at, outcome: Arc::new(outcome), size, version };
+    records.push((Sequence(unsigned(sequence)), record));
+    fault
 }
 
 /// Our numbers are never negative; a file that says otherwise was damaged.

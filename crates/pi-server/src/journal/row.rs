@@ -5,7 +5,7 @@ use pi_engine::{
     Principal, Role, SessionName, Span,
 };
 use pi_redact::Redactor;
-use pi_wire::Response;
+use pi_wire::{Error, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::to_raw_value};
 
@@ -154,6 +154,12 @@ impl Ended {
         };
         Ok(Outcome { ending, version: self.version })
     }
+}
+
+/// What is said of a command that ended, nobody can tell how any more. It does not run again.
+pub(super) fn unreadable(version: Option<u64>) -> Outcome<Answer> {
+    let error = Error::StorageFailed { reason: "the command ended, and its outcome cannot be read".to_owned() };
+    Outcome { ending: Ending::Failed { error: error.to_string(), body: answer::failure(&error) }, version }
 }
 
 /// Most answers hold nothing to hide and stay as they are.

@@ -115,19 +115,6 @@ impl Store {
         Ok(())
     }
 
-    /// What is broken in the file, if it is small enough to be read through.
-    pub(super) fn damage(&self) -> Result<Option<String>, JournalError> {
-        if self.bytes()? > CHECKED_BYTES {
-            return Ok(None);
-        }
-        let checked = self.connection.query_row("pragma quick_check(1)", [], |row| row.get::<_, String>(0));
-        match checked.map_err(JournalError::from) {
-            Ok(said) => Ok((said != "ok").then_some(said)),
-            Err(JournalError::Damaged { said }) => Ok(Some(said)),
-            Err(error) => Err(error),
-        }
-    }
-
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -223,9 +210,7 @@ impl Store {
 
     /// Bytes in use, free pages not counted.
     pub(super) fn bytes(&self) -> Result<u64, JournalError> {
-        let pragma = |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        let used = (pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?;
-        Ok(u64::try_from(used).unwrap_or(0))
+        bytes(&self.connection)
     }
 
     /// Gives free pages back to the disk.
@@ -235,8 +220,30 @@ impl Store {
     }
 }
 
+fn bytes(connection: &Connection) -> Result<u64, JournalError> {
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let used = (pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?;
+    Ok(u64::try_from(used).unwrap_or(0))
+}
+
+/// What is broken in the file, if it is small enough to be read through.
+pub(super) fn damage(connection: &Connection) -> Result<Option<String>, JournalError> {
+    if bytes(connection)? > CHECKED_BYTES {
+        return Ok(None);
+    }
+    let checked = connection.query_row("pragma quick_check(1)", [], |row| row.get::<_, String>(0));
+    match checked.map_err(JournalError::from) {
+        Ok(said) => Ok((said != "ok").then_some(said)),
+        Err(JournalError::Damaged { said }) => Ok(Some(said)),
+        Err(error) => Err(error),
+    }
+}
+
 /// Opens a journal that somebody else may be writing, to look into it.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, JournalError> {
+    if path.metadata().is_ok_and(|facts| facts.len() == 0) {
+        return Err(JournalError::Empty { path: path.to_owned() });
+    }
     // Where a server had its lock, it is a journal of which the beginning is broken.
     if !is_database(path)? && !lock::beside(path).exists() {
         return Err(JournalError::NoDatabase { path: path.to_owned() });
