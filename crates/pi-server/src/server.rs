@@ -3,7 +3,10 @@
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::Ordering,
+    },
     time::Duration,
 };
 
@@ -12,6 +15,7 @@ use pi_engine::{
     driver::{self, Mailbox},
 };
 use pi_redact::Redactor;
+use pi_session::Switch;
 use pi_transcript::{SessionId, json::Open};
 use pi_wire::{
     Feature, ServerEvent,
@@ -178,7 +182,7 @@ impl Server {
     pub fn enter(&self, identity: Identity, lifecycle: Lifecycle) -> Result<Client, Crowded> {
         let outbox = Arc::new(Outbox::new(self.hall.settings.outbox));
         for first in [
-            ready(&self.hall.settings),
+            ready(&self.hall.settings, self.hall.workshop.extensions()),
             ServerEvent::StartupRecoverySummary { data: Box::new(summary(&self.hall.recovery)) },
         ] {
             // An outbox that was just made has room.
@@ -311,15 +315,12 @@ fn create_folder(folder: &Path) -> Result<(), StartError> {
     Ok(())
 }
 
-/// The addition that nobody can use before a tier of extensions runs.
-const NOT_BUILT: [Feature; 1] = [Feature::Extensions];
-
 /// The first frame on every connection.
-fn ready(settings: &Settings) -> ServerEvent {
+fn ready(settings: &Settings, extensions: Switch) -> ServerEvent {
     let largest = u64::try_from(settings.frame.bytes).unwrap_or(u64::MAX);
     let mut data = ServerReady::new(env!("CARGO_PKG_VERSION"), largest);
-    if let Some(features) = &mut data.features {
-        features.retain(|feature| !NOT_BUILT.iter().any(|missing| *feature == Open::Known(*missing)));
+    if let (Switch::Off, Some(features)) = (extensions, &mut data.features) {
+        features.retain(|feature| *feature != Open::Known(Feature::Extensions));
     }
     ServerEvent::ServerReady { data }
 }

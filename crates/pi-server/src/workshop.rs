@@ -27,6 +27,9 @@ pub trait Workshop: Send + Sync + 'static {
     /// Writes down for good that an extension is switched on or off for this person. Waits for the disk.
     fn remember_extension(&self, id: &str, switch: Switch) -> BoxFuture<'_, Result<(), MakeError>>;
 
+    /// Whether sessions can have extensions at all.
+    fn extensions(&self) -> Switch;
+
     /// How the circuit breakers of the providers stand that were asked so far.
     fn circuits(&self) -> Vec<CircuitBreakerMetrics>;
 

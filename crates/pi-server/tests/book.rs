@@ -294,6 +294,10 @@ impl Workshop for Idle {
         Box::pin(async { Err(MakeError::Missing) })
     }
 
+    fn extensions(&self) -> Switch {
+        Switch::Off
+    }
+
     fn circuits(&self) -> Vec<CircuitBreakerMetrics> {
         Vec::new()
     }

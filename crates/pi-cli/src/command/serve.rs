@@ -29,6 +29,7 @@ use pi_server::{
     transport::{http, stdio},
     workshop::Workshop,
 };
+use pi_session::Switch;
 use tokio::{
     io::{AsyncWriteExt as _, BufReader, DuplexStream, duplex},
     runtime::Handle,
@@ -207,8 +208,8 @@ async fn serve(
     seat::make_folder(arguments.kept.session_dir.as_deref(), &ground)?;
     let sessions = seat::project(arguments.kept.session_dir.as_deref(), &ground, environment);
     let sessions = sessions.map(|project| project.sessions);
-    let (counter, orders) =
-        Counter::open(sessions, ground.directory.clone(), environment.agent_directory.clone(), breakers.clone());
+    let (home, extensions) = (environment.agent_directory.clone(), extensions(arguments));
+    let (counter, orders) = Counter::open(sessions, ground.directory.clone(), home, breakers.clone(), extensions);
     // Before anybody is told that we serve: whoever ends us from then on is heard.
     let stops = Stops::listen().map_err(ServeFailure::Signals)?;
     // Before anything is written: a port that is taken is the usual mistake.
@@ -258,6 +259,12 @@ async fn serve(
     // What they still have to say is said; a client that does not read is not waited for.
     drop(timeout(GOODBYE, async { while tasks.join_next().await.is_some() {} }).await);
     Ok(Exit::Success)
+}
+
+/// Whether sessions can have extensions.
+fn extensions(arguments: &ServeArguments) -> Switch {
+    let arguments = &arguments.extensions;
+    if arguments.no_extensions && arguments.extension.is_empty() { Switch::Off } else { Switch::On }
 }
 
 /// Makes sessions until somebody asks for the end, and then until every command has its answer.

@@ -278,3 +278,17 @@ fn model_at_an_address_of_its_own_can_be_chosen_again() {
         });
     }
 }
+
+#[test]
+fn extensions_are_announced_where_they_can_run() {
+    for (arguments, expected) in [(&[][..], true), (&["--no-extensions"][..], false)] {
+        let serving = Serving::with(Script::new(), arguments);
+        serving.block_on(async {
+            let mut client = serving.open("?lifecycle=none").await;
+            let ready = client.next().await.expect("it comes first");
+            let features = ready["data"]["features"].clone();
+            let is_there = features.as_array().expect("a list").contains(&json!("extensions"));
+            assert_eq!(is_there, expected, "{arguments:?} {features}");
+        });
+    }
+}

@@ -184,6 +184,10 @@ impl Workshop for Makers {
         Box::pin(async { Err(MakeError::Missing) })
     }
 
+    fn extensions(&self) -> Switch {
+        Switch::On
+    }
+
     fn circuits(&self) -> Vec<CircuitBreakerMetrics> {
         Vec::new()
     }

@@ -52,6 +52,8 @@ pub(super) struct Counter {
     /// Where the person's settings are.
     agent: Option<PathBuf>,
     breakers: Breakers,
+    /// Whether sessions can have any.
+    extensions: Switch,
     /// Prompts that were refused before anybody asked a provider. Not a message: a number that is counted up.
     refused: Mutex<HashMap<ProviderId, u64>>,
 }
@@ -78,9 +80,10 @@ impl Counter {
         here: PathBuf,
         agent: Option<PathBuf>,
         breakers: Breakers,
+        extensions: Switch,
     ) -> (Self, mpsc::Receiver<Sent>) {
         let (orders, received) = mpsc::channel(ORDERS);
-        (Self { orders, sessions, here, agent, breakers, refused: Mutex::default() }, received)
+        (Self { orders, sessions, here, agent, breakers, extensions, refused: Mutex::default() }, received)
     }
 
     /// All sessions of all projects.
@@ -120,6 +123,10 @@ impl Makes for Counter {
         Box::pin(blocking(move || {
             extensions::remember(agent.as_deref(), &id, switch).map_err(|reason| MakeError::Failed { reason })
         }))
+    }
+
+    fn extensions(&self) -> Switch {
+        self.extensions
     }
 
     fn circuits(&self) -> Vec<CircuitBreakerMetrics> {
