@@ -138,6 +138,7 @@ impl Book for Memory {
                 lane_sequence: 0,
                 transport: "websocket",
                 client: None,
+                sender: header.client.clone(),
                 id: header.id.as_ref().map(ToString::to_string),
                 key: None,
                 fingerprint: header.fingerprint.0.to_vec(),

@@ -292,3 +292,32 @@ fn extensions_are_announced_where_they_can_run() {
         });
     }
 }
+
+#[test]
+fn history_tells_of_commands_of_others_what_everybody_hears_of_them() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut one = serving.with_session("?clientId=one&lifecycle=none").await;
+        let mut other = serving.connect("?clientId=other&lifecycle=none").await;
+        let named = json!({"type": "set_session_name", "id": "mine", "sessionId": "s", "name": "A", "idempotencyKey": "k",
+            "dependsOn": []});
+        assert_eq!(one.ask(&named).await["success"], true);
+        let failed = json!({"type": "set_session_name", "id": "failed", "sessionId": "none", "name": "A"});
+        assert_eq!(one.ask(&failed).await["success"], false);
+        let history = json!({"type": "get_command_history", "id": "h"});
+        let entries = |answer: Value| answer["data"]["entries"].as_array().expect("a list").clone();
+        let own = entries(one.ask(&history).await);
+        assert!(own.iter().any(|entry| entry["commandId"] == "mine" && entry["idempotencyKey"] == "k"), "{own:#?}");
+        assert!(own.iter().any(|entry| entry["error"].is_string()), "{own:#?}");
+        let told = entries(other.ask(&history).await);
+        assert_eq!(told.len(), own.len());
+        for entry in &told {
+            assert!(entry["commandId"].as_str().is_some_and(|id| id.starts_with("other:")), "{entry}");
+            assert!(entry.get("idempotencyKey").is_none() && entry.get("error").is_none(), "{entry}");
+            assert_eq!(entry["fingerprint"], "", "{entry}");
+        }
+        let sought = json!({"type": "get_command_history", "id": "h2", "commandId": "mine"});
+        assert_eq!(entries(other.ask(&sought).await), Vec::<Value>::new());
+        assert!(!entries(one.ask(&sought).await).is_empty());
+    });
+}

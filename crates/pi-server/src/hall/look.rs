@@ -16,7 +16,11 @@ use pi_wire::{
 };
 
 use super::{Hall, Outcome, told};
-use crate::journal::{DAMAGED, Filter, GONE, JournalError, Shortened, Shortening, Told, audit::hexadecimal};
+use crate::{
+    connection::Identity,
+    journal::{DAMAGED, Filter, GONE, JournalError, Shortened, Shortening, Told, audit::hexadecimal},
+    signature,
+};
 
 impl Hall {
     /// Why commands that change something are refused, if they are.
@@ -132,18 +136,30 @@ impl Hall {
         }
     }
 
-    pub(super) async fn command_history(&self, wanted: GetCommandHistory) -> Outcome {
+    /// What commands did, told to one client: of those of others it hears what lifecycle events say of them.
+    pub(super) async fn command_history(&self, wanted: GetCommandHistory, reader: &Identity) -> Outcome {
         let limit = wanted.limit.unwrap_or(100).min(limits::HISTORY);
         let filter = Filter {
             session: wanted.session_id_filter.as_ref().map(ToString::to_string),
             id: wanted.command_id.as_ref().map(ToString::to_string),
+            // Ids belong to their client: somebody else's cannot be asked for.
+            sender: wanted.command_id.as_ref().map(|_| reader.client.clone()),
             from: wanted.from_timestamp.map(Time),
             until: wanted.to_timestamp.map(Time),
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
         };
         let page = self.journal.history(filter).await;
         let page = page.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
-        let mut entries: Vec<HistoryEntry> = page.commands.iter().flat_map(phases).collect();
+        let signature = self.lobby.reader(reader);
+        let entry = |told: &Told, entry: HistoryEntry| match told.sender == reader.client {
+            true => entry,
+            false => {
+                let name = signature::opaque(&signature.salt, &told.sender, &entry.command_id.as_str().into());
+                entry.for_others(CommandId(name))
+            }
+        };
+        let entries = page.commands.iter().flat_map(|told| phases(told).map(|phase| entry(told, phase)));
+        let mut entries: Vec<HistoryEntry> = entries.collect();
         let is_cut = entries.len() > usize::try_from(limit).unwrap_or(usize::MAX);
         entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         told(Data::GetCommandHistory(CommandHistory {

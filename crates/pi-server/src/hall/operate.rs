@@ -56,7 +56,7 @@ impl Hall {
             ServerCommand::ListStoredSessions(wanted) => self.list_stored_sessions(&wanted).await,
             ServerCommand::LoadSession(wanted) => self.load_session(wanted).await,
             ServerCommand::GetStartupRecovery(_) => told(Data::GetStartupRecovery(self.recovery.clone())),
-            ServerCommand::GetCommandHistory(wanted) => self.command_history(wanted).await,
+            ServerCommand::GetCommandHistory(wanted) => self.command_history(wanted, &connection.identity).await,
             ServerCommand::Subscribe(wanted) => self.subscribe(wanted).await,
             ServerCommand::Unsubscribe(Unsubscribe { session_id }) => {
                 let room = self.rooms.get(&session_id);

@@ -1,6 +1,6 @@
 //! What commands did, for people: the newest first.
 
-use pi_engine::{Ticket, Time};
+use pi_engine::{ClientName, Ticket, Time};
 use rusqlite::{Connection, Row, named_params};
 
 use super::{fault::JournalError, recovery::unsigned, row::Rest, store::number};
@@ -12,6 +12,8 @@ pub struct Filter {
     pub session: Option<String>,
     /// As the history names it: the client's id, or `anon:` and the ticket.
     pub id: Option<String>,
+    /// Of which client; of all if nobody is named.
+    pub sender: Option<ClientName>,
     pub from: Option<Time>,
     pub until: Option<Time>,
     pub limit: usize,
@@ -36,6 +38,8 @@ pub struct Told {
     pub transport: &'static str,
     /// The name that its client chose.
     pub client: Option<String>,
+    /// Who sent it, as nobody is told.
+    pub sender: ClientName,
     pub id: Option<String>,
     pub key: Option<String>,
     pub fingerprint: Vec<u8>,
@@ -64,6 +68,7 @@ pub(super) fn history(connection: &Connection, filter: &Filter) -> Result<Page, 
     let parameters = named_params! {
         ":subject": filter.session,
         ":id": filter.id,
+        ":sender": filter.sender.as_ref().map(ClientName::as_str),
         ":from": filter.from.map(|from| number(from.0)),
         ":until": filter.until.map(|until| number(until.0)),
         // One more than is wanted says whether there are more.
@@ -98,6 +103,7 @@ pub(super) fn tell(row: &Row<'_>) -> rusqlite::Result<Told> {
         lane_sequence: unsigned(row.get("lane_sequence")?),
         transport: Identity::transport(&row.get::<_, String>("principal")?),
         client: Identity::chosen(&row.get::<_, String>("client")?).map(str::to_owned),
+        sender: row.get::<_, String>("client")?.into(),
         id: row.get("id")?,
         key: row.get("key")?,
         fingerprint: row.get("fingerprint")?,

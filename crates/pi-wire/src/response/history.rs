@@ -135,3 +135,18 @@ pub struct HistoryEntry {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub recovery_reason: Option<String>,
 }
+
+impl HistoryEntry {
+    /// For every other client: an opaque id, and nothing that tells what the command said. Error texts may name ids.
+    #[must_use]
+    pub fn for_others(self, opaque: CommandId) -> Self {
+        Self {
+            command_id: opaque,
+            fingerprint: String::new(),
+            depends_on: None,
+            idempotency_key: None,
+            error: None,
+            ..self
+        }
+    }
+}
