@@ -35,7 +35,15 @@ impl Client {
         match pi_wire::parse(bytes, &self.hall.settings.frame) {
             Ok(frame) => self.submit(frame).await,
             Err(reject) => {
-                self.reject(*reject);
+                // What cannot be understood costs as much as what can.
+                let rates = &self.hall.rates;
+                match self.counted(rates.count(&self.connection.identity.client)) {
+                    Ok(()) => self.reject(*reject),
+                    Err(error) => {
+                        let Reject { id, command, .. } = *reject;
+                        self.send(&Response::<()> { id, ..Response::failure(command, (&error).into()) });
+                    }
+                }
                 Ok(())
             }
         }
@@ -69,11 +77,17 @@ impl Client {
 
     /// Whether it may send one more.
     fn count(&self, said: &Frame) -> Result<(), pi_wire::Error> {
-        let (rates, counts) = (&self.hall.rates, &self.hall.counts);
+        let rates = &self.hall.rates;
         let client = &self.connection.identity.client;
         let counted = if is_urgent(&said.command) { rates.count_urgent(client) } else { rates.count(client) };
         let counted =
             counted.and_then(|()| answered(&said.command).map_or(Ok(()), |session| rates.count_answer(session)));
+        self.counted(counted)
+    }
+
+    /// Counts a refusal for people.
+    fn counted(&self, counted: Result<(), pi_wire::Error>) -> Result<(), pi_wire::Error> {
+        let counts = &self.hall.counts;
         counted.inspect_err(|error| {
             let pi_wire::Error::RateLimited { scope, .. } = error else { return };
             Counts::count(match scope {

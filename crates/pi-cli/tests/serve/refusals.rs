@@ -235,3 +235,15 @@ fn field_that_is_wrong_is_told_with_what_to_write_instead() {
         );
     });
 }
+
+#[test]
+fn what_cannot_be_understood_is_counted_too() {
+    let serving = Serving::with(Script::new(), &["--set", "commandsPerMinutePerClient=3"]);
+    serving.block_on(async {
+        let mut client = serving.connect("?lifecycle=none").await;
+        for (number, code) in [(1, "invalid_json"), (2, "invalid_json"), (3, "invalid_json"), (4, "rate_limited")] {
+            client.send_text(&format!("{{\"id\":\"{number}\",nothing")).await;
+            check(&client.answer(&number.to_string()).await, &json!({"success": false, "code": code}));
+        }
+    });
+}
