@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::Ordering,
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -66,6 +66,8 @@ pub struct Server {
     hall: Arc<Hall>,
     engine: Mailbox<Job, Answer>,
     task: Mutex<Option<JoinHandle<()>>>,
+    /// It takes nothing new any more.
+    draining: AtomicBool,
     /// Lets those in who wait for a session; ends with the server.
     porter: JoinHandle<()>,
 }
@@ -164,7 +166,7 @@ impl Server {
         // It was just made and nobody else sets it.
         drop(hall.turns.set(engine.clone()));
         let porter = tokio::spawn(receive(Arc::clone(&hall), engine.clone()));
-        Self { hall, engine, task: Mutex::new(Some(task)), porter }
+        Self { hall, engine, task: Mutex::new(Some(task)), draining: AtomicBool::new(false), porter }
     }
 
     pub fn hall(&self) -> &Arc<Hall> {
@@ -203,7 +205,7 @@ impl Server {
     /// Why commands that change something are not taken, if they are not.
     pub async fn problems(&self) -> Vec<String> {
         let mut problems: Vec<String> = self.hall.obstacle().into_iter().collect();
-        if self.engine.load().await.is_err() {
+        if self.draining.load(Ordering::SeqCst) || self.engine.load().await.is_err() {
             problems.push("the server is ending".to_owned());
         }
         problems
@@ -220,6 +222,7 @@ impl Server {
         let within = self.hall.settings.drain;
         let timeout_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
         let data = ServerShutdown { reason: ShutdownReason::GracefulShutdown, timeout_ms };
+        self.draining.store(true, Ordering::SeqCst);
         // First, so that whoever was told is refused. One that has ended needs not be told.
         let _ = self.engine.shut_down(within).await;
         self.hall.lobby.broadcast(&ServerEvent::ServerShutdown { data });

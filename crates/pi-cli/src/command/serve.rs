@@ -220,7 +220,7 @@ async fn serve(
     let counter = Arc::new(counter);
     let server = start(&mut settings, arguments, || (Arc::clone(&counter) as _, Arc::clone(&redactor)))?;
     let server = Arc::new(server);
-    let stop = CancellationToken::new();
+    let (stop, closing) = (CancellationToken::new(), CancellationToken::new());
     let mut tasks = tokio::task::JoinSet::new();
     if let Some(listener) = listener {
         let at =
@@ -238,8 +238,8 @@ async fn serve(
         if arguments.open {
             open_page(at, &door, rule, console);
         }
-        let (serving, stopping) = (Arc::clone(&server), stop.clone());
-        tasks.spawn(http::serve(serving, door, listener, stopping));
+        // Whoever asks how we are is answered as long as there is somebody to answer.
+        tasks.spawn(http::serve(Arc::clone(&server), door, listener, closing.clone()));
     } else if let Err(error) = address::forget(&settings) {
         tracing::warn!(%error, "the address of an earlier server is still written down");
     }
@@ -256,6 +256,8 @@ async fn serve(
     log_notes(console);
     shed::code();
     work(&floor, &server, orders, (&stop, stops), console).await;
+    closing.cancel();
+    server.close().await;
     // What they still have to say is said; a client that does not read is not waited for.
     drop(timeout(GOODBYE, async { while tasks.join_next().await.is_some() {} }).await);
     Ok(Exit::Success)
@@ -315,7 +317,6 @@ async fn work(
             () = &mut ended => break,
         }
     }
-    server.close().await;
 }
 
 /// Starts the server in its folder. The one that listens has the usual folder. Those on standard input alone may run beside it

@@ -8,7 +8,10 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::serving::{Serving, fits};
+use crate::{
+    door::{get, http},
+    serving::{Serving, fits},
+};
 
 #[track_caller]
 fn check(answer: &Value, shape: &Value) {
@@ -234,6 +237,30 @@ fn field_that_is_wrong_is_told_with_what_to_write_instead() {
             "{compacted}"
         );
     });
+}
+
+#[test]
+fn server_that_drains_lets_runs_be_ended_and_says_that_it_is_there() {
+    let mut serving = Serving::with(held(), &[]);
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+        serving.signal(Signal::SIGTERM);
+        client.expect("server_shutdown", |frame| frame["type"] == "server_shutdown").await;
+        let own = serving.address.clone();
+        assert_eq!(http(&serving, &get("/healthz", &own, "")).await, (200, "ok\n".to_owned()));
+        let token = format!("authorization: Bearer {}\r\n", serving.token());
+        let (status, body) = http(&serving, &get("/readyz", &own, &token)).await;
+        assert!(status == 503 && body.contains("the server is ending"), "{status} {body}");
+        check(
+            &client.ask(&json!({"type": "bash", "id": "b", "sessionId": "s", "command": "true"})).await,
+            &json!({"success": false, "code": "shutting_down"}),
+        );
+        check(&client.ask(&json!({"type": "abort", "id": "a", "sessionId": "s"})).await, &json!({"success": true}));
+        check(&client.answer("p").await, &json!({"success": false, "code": "aborted"}));
+    });
+    assert_eq!(serving.wait(), Some(0));
 }
 
 #[test]

@@ -39,6 +39,8 @@ impl<C, B> Engine<C, B> {
     fn recognise(&mut self, header: &Header, now: Time) -> Result<Option<Place>, Refusal> {
         match self.drain {
             Drain::Open => {}
+            // A run that is waited for must be answered and stopped.
+            Drain::Until(_) if header.is_needed_by_run() => {}
             Drain::Until(_) | Drain::Closing => return Err(Refusal::ShuttingDown),
             Drain::Done => return Err(Refusal::ShutDown),
         }

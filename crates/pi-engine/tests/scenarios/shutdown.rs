@@ -25,6 +25,33 @@ fn everything_new_is_refused_replays_included() {
 }
 
 #[test]
+fn run_that_is_waited_for_can_be_answered_and_stopped() {
+    check(
+        "given s1
+         a.1 prompt s1 | record a.1
+         durable       | accepted a.1; start a.1
+         shutdown 10s
+         a.2 fork s1   | refuse a.2: Server is shutting down
+         b.1 abort s1  | record b.1
+         durable       | accepted b.1; start b.1
+         done b.1      | record b.1 ended s1=1
+         done a.1      | record a.1 ended s1=2
+         durable       | answer b.1 ok v1; answer a.1 ok v2; drained",
+    );
+}
+
+#[test]
+fn nothing_is_let_in_once_what_is_left_is_ended() {
+    check(
+        "given s1
+         a.1 prompt s1 | record a.1
+         durable       | accepted a.1; start a.1
+         shutdown 0s   | record a.1 ended s1=1; cancel a.1; kill a.1
+         b.1 abort s1  | refuse b.1: Server is shutting down",
+    );
+}
+
+#[test]
 fn admitted_commands_may_end_and_start() {
     check(
         "a.1 fork s1   | record a.1

@@ -15,7 +15,12 @@ impl Reference {
 
     /// Without a journal nothing is written of what a run needs, nor of what repeats such a command later.
     fn as_it_can_be_kept(&self, mut header: Header) -> Header {
-        if let (Life::Open, Ok(known)) = (self.life, self.find(&header)) {
+        let is_let_in = match self.life {
+            Life::Open => true,
+            Life::Draining { forced, .. } => !forced && is_needed(&header),
+            Life::Drained => false,
+        };
+        if let (true, Ok(known)) = (is_let_in, self.find(&header)) {
             let unwritten = known.map_or(self.journal_failed && is_needed(&header), |known| !known.is_write());
             if unwritten {
                 header.access = Access::Read;
@@ -28,6 +33,7 @@ impl Reference {
     fn judge(&self, header: &Header) -> Result<Option<usize>, Refusal> {
         match self.life {
             Life::Open => {}
+            Life::Draining { forced: false, .. } if is_needed(header) => {}
             Life::Draining { .. } => return Err(Refusal::ShuttingDown),
             Life::Drained => return Err(Refusal::ShutDown),
         }
