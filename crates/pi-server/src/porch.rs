@@ -42,7 +42,7 @@ pub enum Received {
 pub struct Porch {
     /// How many may wait for one session.
     limit: usize,
-    /// Sessions that are on their way: almost always none, and then nothing else is looked at.
+    /// Sessions that are on their way, here or away: almost always none, and then nothing else is looked at.
     coming: AtomicUsize,
     /// Not a task: looked at by whoever reads a connection and by the engine's task, never held for long.
     state: Mutex<State>,
@@ -54,6 +54,8 @@ pub struct Porch {
 struct State {
     sessions: HashMap<SessionId, Coming>,
     makers: HashMap<Request, SessionId>,
+    /// Commands that remove a session and have no answer so far.
+    removers: HashMap<Request, SessionId>,
     /// Commands that wait, for those that depend on them.
     names: HashMap<(ClientName, CommandId), SessionId>,
 }
@@ -85,14 +87,20 @@ impl Porch {
             let mut state = self.state();
             state.makers.insert(arrival.request, session.clone());
             state.sessions.entry(session.clone()).or_default().makers += 1;
-            self.coming.store(state.sessions.len(), Ordering::SeqCst);
+            self.recount(&state);
             return Received::Passes(arrival);
         }
         if self.coming.load(Ordering::SeqCst) == 0 {
+            if removed_by(&arrival.frame.command).is_some() {
+                self.note_remover(&mut self.state(), &arrival);
+            }
             return Received::Passes(arrival);
         }
         let mut state = self.state();
-        let Some(session) = state.awaited(&arrival, is_there) else { return Received::Passes(arrival) };
+        let Some(session) = state.awaited(&arrival, is_there) else {
+            self.note_remover(&mut state, &arrival);
+            return Received::Passes(arrival);
+        };
         let name = name(&arrival);
         let Some(coming) = state.sessions.get_mut(&session) else { return Received::Passes(arrival) };
         if coming.waiting.len() >= self.limit {
@@ -110,6 +118,9 @@ impl Porch {
             return;
         }
         let mut state = self.state();
+        if state.removers.remove(&request).is_some() {
+            self.recount(&state);
+        }
         let Some(session) = state.makers.remove(&request) else { return };
         if let Some(coming) = state.sessions.get_mut(&session) {
             coming.makers -= 1;
@@ -162,8 +173,20 @@ impl Porch {
         let is_over = |coming: &Coming| coming.makers == 0 && coming.waiting.is_empty() && !coming.is_passing;
         if state.sessions.get(session).is_some_and(is_over) {
             state.sessions.remove(session);
-            self.coming.store(state.sessions.len(), Ordering::SeqCst);
+            self.recount(state);
         }
+    }
+
+    /// Remembers that a session goes: whoever comes behind a command that makes it anew means the new one.
+    fn note_remover(&self, state: &mut State, arrival: &Arrival) {
+        if let Some(session) = removed_by(&arrival.frame.command) {
+            state.removers.insert(arrival.request, session.clone());
+            self.recount(state);
+        }
+    }
+
+    fn recount(&self, state: &State) {
+        self.coming.store(state.sessions.len() + state.removers.len(), Ordering::SeqCst);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -178,7 +201,7 @@ impl State {
         let (frame, client) = (&arrival.frame, &arrival.connection.identity.client);
         if let Some(subject) = frame.command.subject()
             && let Some(coming) = self.sessions.get(subject)
-            && (coming.is_passing || !coming.waiting.is_empty() || !is_there(subject))
+            && (coming.is_passing || !coming.waiting.is_empty() || self.goes(subject) || !is_there(subject))
         {
             return Some(subject.clone());
         }
@@ -188,6 +211,20 @@ impl State {
         }
         let on_waiting = |id: &CommandId| self.names.get(&(client.clone(), id.clone()));
         frame.head.depends_on.iter().find_map(on_waiting).cloned()
+    }
+}
+
+impl State {
+    fn goes(&self, session: &SessionId) -> bool {
+        self.removers.values().any(|going| going == session)
+    }
+}
+
+/// The session that there will not be any more if the command succeeds.
+fn removed_by(command: &Command) -> Option<&SessionId> {
+    match command {
+        Command::Server(ServerCommand::DeleteSession(wanted)) => Some(&wanted.session_id),
+        Command::Server(_) | Command::Session(..) => None,
     }
 }
 
@@ -202,4 +239,55 @@ fn made_by(command: &Command) -> Option<&SessionId> {
 
 fn name(arrival: &Arrival) -> Option<(ClientName, CommandId)> {
     Some((arrival.connection.identity.client.clone(), arrival.frame.head.id.clone()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use pi_wire::command::Lifecycle;
+
+    use super::*;
+    use crate::{
+        connection::{ConnectionId, Identity},
+        outbox::Outbox,
+    };
+
+    fn arrival(request: u64, command: &str) -> Arrival {
+        let frame = pi_wire::parse(command.as_bytes(), &pi_wire::Limits::default()).expect("a command");
+        let (identity, outbox) = (Identity::new("token", Some("a")), Arc::new(Outbox::new(1 << 20)));
+        let connection = Arc::new(Connection::new(ConnectionId(1), identity, Lifecycle::None, outbox));
+        Arrival { request: Request(request), frame, connection }
+    }
+
+    const DELETE: &str = r#"{"type":"delete_session","sessionId":"s"}"#;
+    const CREATE: &str = r#"{"type":"create_session","sessionId":"s"}"#;
+    const STATE: &str = r#"{"type":"get_state","sessionId":"s"}"#;
+
+    #[test]
+    fn who_comes_behind_a_deletion_and_a_creation_waits_for_the_new_session() {
+        let porch = Porch::new(8);
+        // The old one is there until the deletion is done.
+        let receive = |request, command| porch.receive(arrival(request, command), |_| true);
+        assert!(matches!(receive(1, DELETE), Received::Passes(_)));
+        assert!(matches!(receive(2, STATE), Received::Passes(_)), "no other one is on its way");
+        assert!(matches!(receive(3, CREATE), Received::Passes(_)));
+        assert!(matches!(receive(4, STATE), Received::Waits));
+        porch.answered(Request(1));
+        assert!(porch.take().is_none(), "it is not made yet");
+        porch.answered(Request(3));
+        let (session, next) = porch.take().expect("it is there");
+        assert_eq!((session.as_str(), next.request), ("s", Request(4)));
+        porch.passed(&session);
+        assert!(matches!(receive(5, STATE), Received::Passes(_)));
+        assert_eq!(porch.coming.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn deletion_that_was_refused_holds_nobody() {
+        let porch = Porch::new(8);
+        let receive = |request, command| porch.receive(arrival(request, command), |_| true);
+        assert!(matches!(receive(1, DELETE), Received::Passes(_)));
+        porch.answered(Request(1));
+        assert!(matches!(receive(2, CREATE), Received::Passes(_)));
+        assert!(matches!(receive(3, STATE), Received::Passes(_)));
+    }
 }
