@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-use pi_transcript::{AgentEvent, Message, SessionId};
+use pi_transcript::{AgentEvent, Message, SessionId, question::UiRequest};
 use pi_wire::{
     event::{SnapshotReason, UpdateForm},
     id::Epoch,
@@ -95,6 +95,8 @@ struct State {
     growing: Growing,
     /// The newest frame of every component that is there, with its number: only that one is kept.
     drawn: Vec<(u64, Arc<AgentEvent>)>,
+    /// The questions that wait for an answer, with their numbers.
+    asked: Vec<(u64, Arc<AgentEvent>)>,
     /// Numbers up to this one are no longer kept.
     forgotten: u64,
     listeners: Vec<Listener>,
@@ -125,6 +127,7 @@ impl Feed {
             last: 0,
             growing: Growing::default(),
             drawn: Vec::new(),
+            asked: Vec::new(),
             forgotten: 0,
             listeners: Vec::new(),
         };
@@ -142,6 +145,7 @@ impl Feed {
         let seq = state.last;
         state.growing.follow(&event);
         state.follow_drawn(seq, &event);
+        state.follow_asked(seq, &event);
         let size = event.weight();
         state.bytes += size;
         state.kept.push_back(Kept { seq, event, size });
@@ -162,6 +166,7 @@ impl Feed {
         state.forgotten = 0;
         state.growing.end();
         state.drawn.clear();
+        state.asked.clear();
         // Whoever was in the old numbering finds out when he looks.
         for listener in &state.listeners {
             listener.taken.store(0, Ordering::Relaxed);
@@ -219,11 +224,17 @@ impl Feed {
         (state.last, state.growing.so_far().cloned())
     }
 
-    /// The newest frames of all components, as they were up to this number. Those that came later are events that follow.
-    pub(crate) fn drawn(&self, epoch: &Epoch, upto: u64) -> Vec<Arc<AgentEvent>> {
+    /// What still holds of the events up to this number and is told again to whoever comes: the newest frames of all
+    /// components, and the questions that are open. What came later are events that follow.
+    pub(crate) fn standing(&self, epoch: &Epoch, upto: u64) -> Vec<Arc<AgentEvent>> {
         let state = self.state();
-        let drawn = state.drawn.iter().filter(|(seq, _)| *epoch == state.epoch && *seq <= upto);
-        drawn.map(|(_, event)| Arc::clone(event)).collect()
+        let standing = state.drawn.iter().chain(&state.asked).filter(|(seq, _)| *epoch == state.epoch && *seq <= upto);
+        standing.map(|(_, event)| Arc::clone(event)).collect()
+    }
+
+    /// The session has ended, and nobody can answer its questions any more.
+    pub fn drop_questions(&self) {
+        self.state().asked.clear();
     }
 
     /// The end of the numbering that counts now, and what the model is saying there, for a listener who was in another one.
@@ -296,6 +307,20 @@ impl State {
         }
         if is_frame {
             self.drawn.push((seq, Arc::clone(event)));
+        }
+    }
+
+    fn follow_asked(&mut self, seq: u64, event: &Arc<AgentEvent>) {
+        let (id, is_question) = match &**event {
+            AgentEvent::ExtensionUiRequest { request_id, request: UiRequest::Question(_), .. } => (request_id, true),
+            AgentEvent::ExtensionUiResolved { request_id, .. } => (request_id, false),
+            _ => return,
+        };
+        let is_same =
+            |known: &AgentEvent| matches!(known, AgentEvent::ExtensionUiRequest { request_id, .. } if request_id == id);
+        self.asked.retain(|(_, known)| !is_same(known));
+        if is_question {
+            self.asked.push((seq, Arc::clone(event)));
         }
     }
 

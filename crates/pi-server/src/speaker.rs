@@ -202,9 +202,9 @@ impl<T: Transport, S: Snapshots> Speaker<'_, T, S> {
         let session = cursor.session().clone();
         self.seats.insert(session.clone(), Seat { cursor, spoke: None, held: None });
         match start {
-            Start::Live(_) => self.draw(&session).await,
+            Start::Live(_) => self.remind(&session).await,
             Start::Replay { upto, .. } => {
-                self.draw(&session).await?;
+                self.remind(&session).await?;
                 self.tell(&session, upto).await
             }
             Start::Snapshot { reason, .. } => self.snapshot(&session, reason).await,
@@ -219,13 +219,13 @@ impl<T: Transport, S: Snapshots> Speaker<'_, T, S> {
             seat.cursor.skip_to(snapshot.seq);
         }
         self.transport.send(frame(&ServerEvent::SessionSnapshot { data: Box::new(snapshot) })).await?;
-        self.draw(session).await
+        self.remind(session).await
     }
 
-    /// Shows what extensions have drawn so far, without numbers: the events that follow begin after it.
-    async fn draw(&mut self, session: &SessionId) -> io::Result<Option<ClosingReason>> {
-        let drawn = self.seats.get(session).map(|seat| seat.cursor.drawn()).unwrap_or_default();
-        for event in drawn {
+    /// Shows what extensions have drawn so far, and asks what is open, without numbers: the events that follow begin after it.
+    async fn remind(&mut self, session: &SessionId) -> io::Result<Option<ClosingReason>> {
+        let standing = self.seats.get(session).map(|seat| seat.cursor.standing()).unwrap_or_default();
+        for event in standing {
             let event = Box::new(AgentEvent::clone(&event));
             let numbered = Numbered { session_id: session.clone(), seq: None, epoch: None, event };
             self.transport.send(event_frame(numbered)).await?;

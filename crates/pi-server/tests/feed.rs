@@ -282,12 +282,36 @@ fn only_the_newest_frame_of_a_component_is_kept_and_who_comes_back_misses_nothin
     let outbox = || Arc::new(Outbox::new(1 << 20));
     let (begins, mut cursor) = feed.join(outbox(), Some(&back), UpdateForm::Deltas);
     assert_eq!(begins, Start::Replay { after: 0, upto: 5002 }, "the flood has pushed nothing out");
-    assert!(cursor.drawn().is_empty(), "all of it is among what follows");
+    assert!(cursor.standing().is_empty(), "all of it is among what follows");
     let seen: Vec<u64> = cursor.advance(5002).unwrap().iter().filter_map(|numbered| numbered.seq).collect();
     assert_eq!(seen, [1, 2, 5002]);
     // Who listens from now on is shown both.
-    assert_eq!(feed.join(outbox(), None, UpdateForm::Deltas).1.drawn().len(), 2);
+    assert_eq!(feed.join(outbox(), None, UpdateForm::Deltas).1.standing().len(), 2);
     feed.publish(event(json!({ "type": "extension_ui_resolved", "requestId": "d1", "outcome": "closed" })));
     let (_, late) = feed.join(outbox(), None, UpdateForm::Deltas);
-    assert_eq!(late.drawn(), [render("other", "still".to_owned())]);
+    assert_eq!(late.standing(), [render("other", "still".to_owned())]);
+}
+
+#[test]
+fn open_question_is_told_once_to_who_comes_back_and_never_after_its_end() {
+    let ask = |id: &str| {
+        event(json!({ "type": "extension_ui_request", "requestId": id, "method": "confirm", "title": "Sure?",
+            "message": "It costs." }))
+    };
+    let resolved = |id: &str| event(json!({ "type": "extension_ui_resolved", "requestId": id, "outcome": "answered" }));
+    let feed = feed(LIMITS);
+    feed.publish(ask("q1"));
+    feed.publish(ask("q2"));
+    let outbox = || Arc::new(Outbox::new(1 << 20));
+    let from = |seq| feed.join(outbox(), Some(&Position { epoch: Epoch::from("e1"), seq }), UpdateForm::Deltas).1;
+    // Who saw nothing is told by number, who saw one hears of it again, and of the other by number.
+    let reminded = [from(0).standing(), from(1).standing(), from(2).standing()];
+    assert_eq!(reminded, [vec![], vec![ask("q1")], vec![ask("q1"), ask("q2")]]);
+    let mut slow = from(1);
+    feed.publish(resolved("q1"));
+    assert_eq!(slow.standing(), [], "what has its answer is not asked again");
+    let numbers: Vec<u64> = slow.advance(3).unwrap().iter().filter_map(|numbered| numbered.seq).collect();
+    assert_eq!(numbers, [2, 3]);
+    feed.drop_questions();
+    assert_eq!(from(3).standing(), []);
 }

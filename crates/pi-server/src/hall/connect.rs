@@ -10,13 +10,13 @@ use pi_transcript::SessionId;
 use pi_wire::{
     Command, Kind, ServerCommand, ServerEvent,
     command::{SetLifecycle, Subscribe, SwitchSession, Unsubscribe},
-    event::{Numbered, SessionCreated, SessionDeleted, UpdateForm},
+    event::{SessionCreated, SessionDeleted, UpdateForm},
     response::{ExtensionList, ExtensionState, OpenedSession, Resume, Subscription},
 };
 use serde::de::DeserializeOwned;
 
 use super::{Hall, as_server, is_kind};
-use crate::{answer::Answer, connection::Connection, feed::Position, lobby::Waiting, room::Room, speaker::frame};
+use crate::{answer::Answer, connection::Connection, feed::Position, lobby::Waiting};
 
 impl Hall {
     /// Does what follows an answer.
@@ -113,21 +113,6 @@ impl Hall {
         let Some(room) = self.rooms.get(id) else { return };
         let (start, cursor) = room.feed().join(Arc::clone(&connection.outbox), after, form);
         connection.outbox.join(start, cursor.for_client(self.lobby.reader(&connection.identity)));
-        // Its owner is the connection: what cannot be sent any more is dropped.
-        tokio::spawn(ask_again(room, Arc::clone(connection)));
-    }
-}
-
-/// Sends the questions that still wait for an answer.
-async fn ask_again(room: Arc<Room>, connection: Arc<Connection>) {
-    let Some(session) = room.loaded() else { return };
-    let Ok(questions) = session.open_questions().await else { return };
-    for question in questions {
-        let event = question.to_event();
-        let numbered = Numbered { session_id: room.id().clone(), seq: None, epoch: None, event: Box::new(event) };
-        if connection.outbox.send(frame(&ServerEvent::Event(Box::new(numbered)))).is_err() {
-            return;
-        }
     }
 }
 

@@ -44,6 +44,7 @@ async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription
             },
         }
     }
+    room.feed.drop_questions();
     // What was still open went with the session.
     questions.find(&mut open, []);
     if taken {
@@ -58,6 +59,9 @@ async fn begin_anew(room: &Room, session: &Session) -> Option<Subscription> {
     room.feed.begin_epoch(epoch());
     for frame in session.open_drawings().await.unwrap_or_default() {
         room.feed.publish(Arc::new(frame));
+    }
+    for question in session.open_questions().await.unwrap_or_default() {
+        room.feed.publish(Arc::new(question.to_event()));
     }
     room.forget_info();
     room.activity.send_replace(if state.is_running { Activity::Running } else { Activity::Idle });
