@@ -43,6 +43,7 @@ pub struct Room {
     /// Runs that commands of clients wait for.
     commanded: AtomicUsize,
     activity: watch::Sender<Activity>,
+    tide: pump::Tide,
     /// What is told about it in lists.
     info: Mutex<Known>,
     ties: Ties,
@@ -118,6 +119,7 @@ impl Room {
             standing: sync::Mutex::new(Standing::Kept),
             commanded: AtomicUsize::new(0),
             activity: watch::Sender::new(Activity::Idle),
+            tide: pump::Tide::new(),
             info: Mutex::default(),
             ties,
         }
@@ -148,6 +150,11 @@ impl Room {
                 return;
             }
         }
+    }
+
+    /// Waits until everything that has happened in the session so far is on its way to whoever listens.
+    pub async fn caught_up(&self) {
+        self.tide.caught_up().await;
     }
 
     /// Follows whether a run is in flight.

@@ -191,3 +191,20 @@ fn repeated_subscription_of_a_connection_that_listens_sends_nothing_twice() {
         assert!(numbers.first() == Some(&(last + 1)) && is_in_order, "{numbers:?} after {last}");
     });
 }
+
+#[test]
+fn events_of_a_run_come_before_its_answer() {
+    const RUNS: usize = 120;
+    let serving = Serving::start(Script::new().otherwise(Answer::new().text("Done.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        let joined = client.ask(&json!({"type": "subscribe", "id": "join", "sessionId": "s"})).await;
+        assert_eq!(joined["success"], true, "{joined}");
+        for number in 0..RUNS {
+            let prompt = json!({"type": "prompt", "id": format!("p{number}"), "sessionId": "s", "message": "Hi"});
+            assert_eq!(client.ask(&prompt).await["success"], true);
+            let settled = client.seen().iter().filter(|frame| frame["event"]["type"] == "agent_settled").count();
+            assert_eq!(settled, number + 1, "the answer came before the end of the run");
+        }
+    });
+}

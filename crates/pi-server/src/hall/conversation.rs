@@ -32,6 +32,8 @@ impl Hall {
             self.workplace(&room)?;
         }
         let is_written_down = is_written_down(&command);
+        let is_run =
+            matches!(command, SessionCommand::Prompt(_) | SessionCommand::Bash(_) | SessionCommand::Compact(_));
         let outcome = match command {
             SessionCommand::Prompt(prompt) => {
                 if class == Class::Run {
@@ -69,6 +71,10 @@ impl Hall {
                 self.converse(&room, &session, command).await.unwrap_or_else(|gone_session| Err(ended(gone_session)))
             }
         };
+        if is_run {
+            // What happened in a run is told before its answer.
+            room.caught_up().await;
+        }
         if is_written_down && outcome.is_ok() {
             session.flush().await.map_err(ended)?;
             if session.state().await.map_err(ended)?.is_failing {

@@ -6,13 +6,40 @@ use pi_engine::{SessionName, driver::Mailbox};
 use pi_session::{Session, Silence, Subscription};
 use pi_transcript::AgentEvent;
 use pi_wire::Activity;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 use super::{Room, epoch};
 use crate::{answer::Answer, hall::Job, tally::OpenQuestions};
 
 /// The way to the engine, which is made after the hall that it serves.
 pub type Turns = Arc<OnceCell<Mailbox<Job, Answer>>>;
+
+/// How far what happened was carried, for whoever must not answer before it was.
+#[derive(Debug)]
+pub(super) struct Tide {
+    /// Counts those who asked.
+    asked: watch::Sender<u64>,
+    /// Up to which of them everything is carried that had happened when they asked; nothing while nobody carries.
+    reached: watch::Sender<Option<u64>>,
+}
+
+impl Tide {
+    pub(super) fn new() -> Self {
+        Self { asked: watch::Sender::new(0), reached: watch::Sender::new(None) }
+    }
+
+    /// Waits until everything that has happened so far is on its way to whoever listens. Safe to drop.
+    pub(super) async fn caught_up(&self) {
+        let mut reached = self.reached.subscribe();
+        let mut number = 0;
+        self.asked.send_modify(|asked| {
+            *asked += 1;
+            number = *asked;
+        });
+        // The sender is ours, so it is there.
+        let _ = reached.wait_for(|reached| reached.is_none_or(|reached| reached >= number)).await;
+    }
+}
 
 /// Begins to listen. Ends with the session.
 pub(super) fn start(room: Arc<Room>, session: Session, subscription: Subscription, turns: Turns) {
@@ -23,8 +50,20 @@ pub(super) fn start(room: Arc<Room>, session: Session, subscription: Subscriptio
 async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription, turns: Turns) {
     let (mut taken, mut open) = (false, OpenQuestions::default());
     let questions = Arc::clone(&room.ties.questions);
+    let mut asked = room.tide.asked.subscribe();
+    room.tide.reached.send_replace(Some(*asked.borrow_and_update()));
     loop {
-        match subscription.next().await {
+        let heard = tokio::select! {
+            // Whoever asks is told when nothing more waits.
+            biased;
+            heard = subscription.next() => heard,
+            // The sender is the room's, which we hold.
+            _ = asked.changed() => {
+                room.tide.reached.send_replace(Some(*asked.borrow_and_update()));
+                continue;
+            }
+        };
+        match heard {
             Ok(event) => {
                 questions.follow(&mut open, &event);
                 if is_new_offer(&event) {
@@ -44,6 +83,7 @@ async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription
             },
         }
     }
+    room.tide.reached.send_replace(None);
     room.feed.drop_questions();
     // What was still open went with the session.
     questions.find(&mut open, []);
