@@ -415,3 +415,24 @@ fn tool_that_is_named_twice_is_active_once() {
         check(&client.ask(&set).await, &json!({"success": true, "data": {"tools": ["ls", "read"]}}));
     });
 }
+
+#[test]
+fn files_of_both_endings_are_listed_and_links_that_lead_out_are_not() {
+    let serving = Serving::prepared(Script::new(), &[], |room| {
+        let (cwd, sessions) = (room.project(), room.at("agent/sessions/--x--"));
+        write(&sessions.join("a.jsonl"), &stored("a", &cwd));
+        write(&sessions.join("b.json"), &stored("b", &cwd));
+        write(&room.at("elsewhere/c.jsonl"), &stored("c", &cwd));
+        symlink(room.at("elsewhere/c.jsonl"), sessions.join("c.jsonl")).expect("a link");
+        symlink(sessions.join("a.jsonl"), sessions.join("d.jsonl")).expect("a link");
+    });
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        let listed = client.ask(&json!({"type": "list_stored_sessions", "id": "l"})).await;
+        let sessions = listed["data"]["sessions"].as_array().expect("a list").clone();
+        let name = |it: &Value| it["sessionPath"].as_str().and_then(|path| path.rsplit('/').next()).map(str::to_owned);
+        let mut names: Vec<String> = sessions.iter().filter_map(name).collect();
+        names.sort();
+        assert_eq!(names, ["a.jsonl", "b.json", "d.jsonl"]);
+    });
+}

@@ -11,7 +11,7 @@ use pi_wire::Error;
 use tokio::task::spawn_blocking;
 
 use super::{Hall, Undone};
-use crate::roots::Roots;
+use crate::{places, roots::Roots};
 
 /// Where a project keeps sessions of its own.
 const OWN: &str = ".pi/sessions";
@@ -25,10 +25,21 @@ impl Hall {
         projects.extend(self.rooms.everyone().iter().map(|room| PathBuf::from(room.berth().cwd)));
         projects.insert(self.workshop.usual_folder());
         let (roots, catalogue) = (self.roots.clone(), Arc::clone(&self.catalogue));
-        let found = spawn_blocking(move || with_own(stored, &projects, &roots, &catalogue)).await;
+        let sessions = self.workshop.sessions_folder();
+        let found = spawn_blocking(move || {
+            let mut found = with_own(stored, &projects, &roots, &catalogue)?;
+            found.retain(|stored| !leads_out(&stored.path, sessions.as_deref()));
+            Ok::<_, std::io::Error>(found)
+        })
+        .await;
         let found = found.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
         found.map_err(|error| Error::StorageFailed { reason: error.to_string() }.into())
     }
+}
+
+/// Whether it is a link to a file that no client may name.
+fn leads_out(path: &Path, sessions: Option<&Path>) -> bool {
+    path.is_symlink() && places::session_file(path, sessions).is_err()
 }
 
 fn with_own(

@@ -223,7 +223,7 @@ pub(crate) fn sessions_in(folder: &Path) -> io::Result<Vec<Listed>> {
     for entry in entries(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        let is_session = name.to_str().is_some_and(|name| name.ends_with(".jsonl"));
+        let is_session = name.to_str().is_some_and(|name| name.ends_with(".jsonl") || name.ends_with(".json"));
         if !is_session {
             continue;
         }
