@@ -33,6 +33,8 @@ export interface ClientOptions {
   attempts?: number;
   /** How long a server may take to say hello, each time; ten seconds unless said. */
   helloMs?: number;
+  /** How long a server may be silent before it is asked for a sign of life; 45 seconds unless said. */
+  silenceMs?: number;
   firstWaitMs?: number;
   longestWaitMs?: number;
 }
@@ -92,6 +94,9 @@ export class PiClient {
   private attempt = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private helloTimer: ReturnType<typeof setTimeout> | undefined;
+  private silenceTimer: ReturnType<typeof setTimeout> | undefined;
+  /** When the server was heard last. */
+  private heardAt = 0;
   private current: ConnectionState = { state: "connecting", attempt: 1 };
   private opening: { resolve(): void; reject(error: Error): void } | undefined;
   private isClosed = false;
@@ -308,8 +313,9 @@ export class PiClient {
     const identity = code === undefined ? "never" : (RETRY[code] ?? "never");
     // Plain JavaScript may send what is no command; the server's answer says so.
     const isRead = (COMMANDS as Partial<typeof COMMANDS>)[name]?.effect === "read";
-    // A failure that is the command's outcome stands, unless nothing can have come of it.
-    if (identity === "never" || (identity === "newId" && !isRead)) {
+    // A failure that is the command's outcome stands, unless nothing can have come of it: of a read, or of a circuit that was
+    // open before anything was said.
+    if (identity === "never" || (identity === "newId" && !isRead && !UNTOUCHED.includes(error.code ?? ""))) {
       return undefined;
     }
     // The server knows when at the earliest; whoever is refused again and again waits longer.
@@ -325,8 +331,14 @@ export class PiClient {
     this.setState({ state: "connecting", attempt: this.attempt });
     const query = new URLSearchParams({ clientId: this.clientId, lifecycle: this.lifecycle });
     const transport = this.open(query)({
+      alive: () => {
+        if (this.transport === transport) {
+          this.heardAt = performance.now();
+        }
+      },
       frame: (text) => {
         if (this.transport === transport) {
+          this.heardAt = performance.now();
           this.hear(text);
         }
       },
@@ -345,8 +357,39 @@ export class PiClient {
       },
     });
     this.transport = transport;
-    const patience = this.options.helloMs ?? 10_000;
+    const patience = this.options.helloMs ?? HELLO_MS;
     this.helloTimer = setTimeout(() => this.leave(`the server said nothing for ${patience} ms`), patience);
+  }
+
+  /**
+   * Notices a connection that is dead although nobody said so: one over a network that went away, or to a machine that was
+   * cut off. A server that is silent is asked whether it is there, and one that says nothing then is left.
+   */
+  private watch(ms = this.silence): void {
+    clearTimeout(this.silenceTimer);
+    if (!Number.isFinite(ms)) {
+      return;
+    }
+    this.silenceTimer = setTimeout(() => {
+      const quiet = performance.now() - this.heardAt;
+      if (quiet < this.silence) {
+        return this.watch(this.silence - quiet);
+      }
+      const asked = this.heardAt;
+      this.transport?.send(JSON.stringify({ id: crypto.randomUUID(), type: "health_check" }));
+      const patience = this.options.helloMs ?? HELLO_MS;
+      this.silenceTimer = setTimeout(() => {
+        if (this.heardAt === asked) {
+          this.leave(`the server gave no sign of life for ${Math.round(performance.now() - asked)} ms`);
+        } else {
+          this.watch();
+        }
+      }, patience);
+    }, ms);
+  }
+
+  private get silence(): number {
+    return this.options.silenceMs ?? SILENCE_MS;
   }
 
   /** Gives up a connection that is of no use. */
@@ -436,6 +479,7 @@ export class PiClient {
       this.transmit(id);
     }
     this.setState({ state: "live" });
+    this.watch();
   }
 
   /** A session gets events that were missed. */
@@ -445,6 +489,7 @@ export class PiClient {
 
   private lost(reason: string): void {
     clearTimeout(this.helloTimer);
+    clearTimeout(this.silenceTimer);
     this.transport = undefined;
     this.ready = undefined;
     for (const pending of this.pending.values()) {
@@ -486,6 +531,7 @@ export class PiClient {
     this.isClosed = true;
     clearTimeout(this.timer);
     clearTimeout(this.helloTimer);
+    clearTimeout(this.silenceTimer);
     const transport = this.transport;
     this.transport = undefined;
     this.ready = undefined;
@@ -511,6 +557,11 @@ export class PiClient {
 const FINAL = [400, 401, 403, 404];
 /** The code of a WebSocket that is closed because a message is too large. */
 const TOO_LARGE = 1009;
+/** Failures that come before anything is done: the command may be said again as a new one. */
+const UNTOUCHED: string[] = ["circuit_open", "bash_circuit_open"];
+const HELLO_MS = 10_000;
+/** Longer than servers wait between two pings. */
+const SILENCE_MS = 45_000;
 /** How much of something strange is shown, in characters. */
 const SHOWN = 200;
 

@@ -6,6 +6,8 @@ export interface Transport {
 
 export interface TransportListener {
   frame(text: string): void;
+  /** The server is there, although it says nothing. Browsers do not tell. */
+  alive?(): void;
   /** Once, whatever happened, unless `refused` was called. `code` is that of a WebSocket. */
   closed(reason: string, code?: number): void;
   /** The server answered, and not with a connection. Browsers do not say so; there it is `closed`. */
@@ -26,6 +28,7 @@ interface Socket {
   onerror: ((event: unknown) => void) | null;
   /** Only that of `ws`: what the server said instead of opening a socket. */
   on?(name: "unexpected-response", hear: (request: unknown, response: HttpAnswer) => void): void;
+  on?(name: "ping", hear: () => void): void;
 }
 
 /** As much of Node's answer as is needed, so that browsers need no types of Node. */
@@ -66,6 +69,7 @@ export function webSocket(url: string, options: { socket?: SocketConstructor; to
       answer.on("end", end);
       answer.on("error", end);
     });
+    socket.on?.("ping", () => listener.alive?.());
     socket.onmessage = (event) => {
       if (typeof event.data === "string") {
         listener.frame(event.data);

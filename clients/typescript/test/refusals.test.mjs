@@ -35,6 +35,95 @@ const counted = (pi) => {
   return sent;
 };
 
+/** A server of which every frame is decided here; what comes is handed over with the number of its connection. */
+const pretended = async (t, hear) => {
+  const listening = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  t.after(() => listening.close());
+  t.after(() => listening.clients.forEach((socket) => socket.terminate()));
+  await new Promise((resolve) => listening.on("listening", () => resolve(undefined)));
+  let connections = 0;
+  listening.on("connection", (socket) => {
+    const number = (connections += 1);
+    const say = (what) => socket.send(JSON.stringify(what));
+    say({ type: "server_ready", data: { serverVersion: "9", protocolVersion: "1.0.0", transports: ["websocket"] } });
+    socket.on("message", (text) => hear(JSON.parse(String(text)), say, number));
+  });
+  const { port } = /** @type {import("node:net").AddressInfo} */ (listening.address());
+  return { listening, url: `ws://127.0.0.1:${port}/` };
+};
+
+const answer = (frame, more) => ({ id: frame.id, type: "response", command: frame.type, ...more });
+
+test("a command that found a circuit open waits as long as it is told and is sent as a new one", async (t) => {
+  for (const [code, command] of [
+    ["circuit_open", { type: "prompt", sessionId: "s", message: "Hi" }],
+    ["bash_circuit_open", { type: "bash", sessionId: "s", command: "true" }],
+  ]) {
+    /** @type {{frame: any, at: number}[]} */
+    const heard = [];
+    const { url } = await pretended(t, (frame, say) => {
+      heard.push({ frame, at: performance.now() });
+      const refused = { success: false, error: "Circuit breaker open", code, retryAfterMs: 300 };
+      say(answer(frame, heard.length === 1 ? refused : { success: true }));
+    });
+    const pi = await client({ url, token: "x" });
+    await pi.request(/** @type {any} */ (command));
+    const [one, other] = heard;
+    assert.equal(heard.length, 2);
+    // Timers count in whole milliseconds.
+    assert.ok(other.at - one.at >= 299, `${other.at - one.at}`);
+    assert.notEqual(other.frame.id, one.frame.id);
+    assert.notEqual(other.frame.idempotencyKey, one.frame.idempotencyKey);
+  }
+});
+
+test("what failed in another way is not said twice", async (t) => {
+  const heard = [];
+  const { url } = await pretended(t, (frame, say) => {
+    heard.push(frame);
+    say(answer(frame, { success: false, error: "no luck", code: "provider_failed", retryAfterMs: 1 }));
+  });
+  const pi = await client({ url, token: "x" });
+  await assert.rejects(pi.request({ type: "prompt", sessionId: "s", message: "Hi" }), { code: "provider_failed" });
+  assert.equal(heard.length, 1);
+});
+
+test("a connection that is dead is noticed, left and made anew, and what waits gets its answer", async (t) => {
+  const asked = [];
+  const { url } = await pretended(t, (frame, say, number) => {
+    asked.push([number, frame.type]);
+    if (number > 1) {
+      say(answer(frame, { success: true, data: { sessions: [] } }));
+    }
+  });
+  const pi = await client({ url, token: "x", silenceMs: 50, helloMs: 300 });
+  const states = [];
+  pi.onState(({ state, reason }) => states.push([state, reason ?? ""]));
+  await pi.request({ type: "list_sessions" });
+  const offline = states.find(([state]) => state === "offline");
+  assert.match(offline?.[1] ?? "", /no sign of life/);
+  assert.deepEqual(asked.slice(0, 2), [[1, "list_sessions"], [1, "health_check"]]);
+  assert.ok(asked.some(([number, type]) => number > 1 && type === "list_sessions"));
+});
+
+test("a server that pings or answers is not left, however little it says", async (t) => {
+  const probes = [];
+  const { url, listening } = await pretended(t, (frame, say) => {
+    probes.push(frame.type);
+    say(answer(frame, { success: true }));
+  });
+  const answered = await client({ url, token: "x", silenceMs: 20, helloMs: 5_000 });
+  const states = [];
+  answered.onState(({ state }) => states.push(state));
+  await until(() => probes.length >= 2);
+  assert.deepEqual(states, []);
+  answered.close();
+  const pinged = await client({ url, token: "x" });
+  const before = pinged["heardAt"];
+  listening.clients.forEach((socket) => socket.ping());
+  await until(() => pinged["heardAt"] > before);
+});
+
 const nested = (levels) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
 
 test("a command that is too deep, or has too many values, is refused in the server's words and sent once", async () => {

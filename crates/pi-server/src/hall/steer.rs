@@ -101,16 +101,11 @@ async fn ended(prompted: Prompted, session: &Session) -> Outcome {
     match prompted {
         Prompted::Queued(_) | Prompted::Ran(Ending::Done) => done(),
         Prompted::Ran(Ending::Aborted) => Err(changed(Error::Aborted)),
-        Prompted::Ran(Ending::Failed { message, cause }) => {
+        // Also where a circuit opened under the run: `circuit_open` says that nothing was said and that it may be said again.
+        Prompted::Ran(Ending::Failed { message, .. }) => {
             // Of a session that ended meanwhile nobody can say who was asked.
             let provider = session.state().await.map_or_else(|_| "of the session".into(), |state| state.model.provider);
-            Err(changed(match cause.and_then(|cause| cause.recovery()) {
-                Some(wait) => {
-                    let recovery_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                    Error::CircuitOpen { provider, recovery_ms }
-                }
-                None => Error::ProviderFailed { provider, message },
-            }))
+            Err(changed(Error::ProviderFailed { provider, message }))
         }
         Prompted::Handled { trouble: None, .. } => done(),
         Prompted::Handled { by, trouble: Some(trouble) } => {
