@@ -310,7 +310,7 @@ fn unmade(id: &SessionId, error: &MakeError) -> Undone {
         MakeError::Elsewhere => Error::SessionPath(SessionPathError::OutsideRoots),
         MakeError::OutsideRoots { roots } => Error::CwdOutside { roots: roots.clone() },
         MakeError::NoEntry { entry } => Error::NotFound(Missing::Entry { id: entry.clone(), member: Some("entryId") }),
-        MakeError::InUse => Error::SessionInUse { by: "another process".into() },
+        MakeError::InUse => Error::SessionInUseElsewhere,
         MakeError::Failed { reason } => Error::Refused { reason: reason.clone() },
     };
     tracing::warn!(session = %id, %error, "a session could not be loaded");

@@ -111,9 +111,12 @@ pub enum Error {
     SessionExists(SessionId),
     #[error("Session limit reached ({limit} sessions)")]
     SessionLimit { limit: u64 },
-    /// The file is loaded under another id, or another process writes it.
+    /// The file is loaded under another id.
     #[error("Session file is in use by session {by}")]
     SessionInUse { by: SessionId },
+    /// Somebody else than this server writes it.
+    #[error("Session file is in use by another process")]
+    SessionInUseElsewhere,
     #[error(transparent)]
     SessionPath(SessionPathError),
     /// It was there when the server saw it last.
@@ -252,7 +255,9 @@ impl Error {
             Self::SessionNotFoundForVersion { .. } => Facts::about("ifSessionVersion", ErrorCode::SessionNotFound),
             Self::SessionExists(_) => Facts::about("sessionId", ErrorCode::SessionExists),
             Self::SessionLimit { .. } => Facts::after(SESSION_LIMIT_MS, ErrorCode::SessionLimit),
-            Self::SessionInUse { .. } => Facts::about("sessionPath", ErrorCode::SessionInUse),
+            Self::SessionInUse { .. } | Self::SessionInUseElsewhere => {
+                Facts::about("sessionPath", ErrorCode::SessionInUse)
+            }
             Self::SessionPath(_) => Facts::about("sessionPath", ErrorCode::InvalidSessionPath),
             Self::SessionFileMissing { .. } => Facts::about("sessionId", ErrorCode::SessionFileMissing),
             Self::FolderMissing { .. } => Facts::about("cwd", ErrorCode::FolderMissing),
