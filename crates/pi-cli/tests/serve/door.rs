@@ -254,6 +254,47 @@ fn pages_of_other_sites_are_turned_away_even_with_the_token() {
 }
 
 #[test]
+fn download_waits_for_its_turn_however_soon_the_silent_are_closed() {
+    // More than a connection holds that nobody reads.
+    const LARGE: usize = 24 << 20;
+    let serving = Serving::prepared(Script::new(), &["--set", "idleCloseMs=300"], |room| {
+        let time = "2026-11-16T00:00:00.000Z";
+        let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": time, "cwd": room.project()});
+        let said = json!({"role": "user", "content": "x".repeat(LARGE), "timestamp": 0});
+        let entry = json!({"type": "message", "id": "aaaaaaaa", "parentId": null, "timestamp": time, "message": said});
+        write(&room.at("agent/sessions/--x--/s.jsonl"), format!("{header}\n{entry}\n").as_bytes());
+    });
+    serving.block_on(async {
+        let mut client = serving.connect("?lifecycle=none").await;
+        let file = serving.room.at("agent/sessions/--x--/s.jsonl");
+        let loaded =
+            client.ask(&json!({"type": "load_session", "id": "l", "sessionId": "s", "sessionPath": file})).await;
+        assert_eq!(loaded["success"], true, "{loaded}");
+        let token = format!("authorization: Bearer {}\r\n", serving.token());
+        let request = get("/export?session=s&form=markdown", &serving.address, &token);
+        // Two have all the room that there is, as long as nobody reads them.
+        let mut holding = Vec::new();
+        for _ in 0..2 {
+            let mut stream = TcpStream::connect(&serving.address).await.expect("it listens");
+            stream.write_all(request.as_bytes()).await.expect("it reads");
+            let mut first = [0; 15];
+            stream.read_exact(&mut first).await.expect("it answers");
+            assert_eq!(&first, b"HTTP/1.1 200 OK");
+            holding.push(stream);
+        }
+        let third = http(&serving, &request);
+        let waiting = async {
+            // Longer than a request has to be said.
+            sleep(Duration::from_millis(900)).await;
+            drop(holding);
+        };
+        let ((status, body), ()) = tokio::join!(third, waiting);
+        assert_eq!(status, 200, "{body:.300}");
+        assert!(body.len() > LARGE);
+    });
+}
+
+#[test]
 fn request_that_names_two_hosts_is_refused() {
     let serving = Serving::start(Script::new());
     serving.block_on(async {
