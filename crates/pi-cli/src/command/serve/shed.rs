@@ -71,9 +71,12 @@ mod linux {
 b000-c000 r-xp 00000000 00:00 0
 d000-e000 r-xp 00000000 00:00 0                          [vdso]
 ";
-            assert_eq!(code_of(Path::new("/usr/bin/pi"), maps), [0x2000..0x5000]);
-            assert_eq!(code_of(Path::new("/usr/lib/a library.so"), maps), [0x9000..0xa000]);
-            assert!(code_of(Path::new("/usr/bin/pi"), "nonsense\n\n-").is_empty());
+            let places = |program: &str, maps: &str| -> Vec<(usize, usize)> {
+                code_of(Path::new(program), maps).into_iter().map(|code| (code.start, code.end)).collect()
+            };
+            assert_eq!(places("/usr/bin/pi", maps), [(0x2000, 0x5000)]);
+            assert_eq!(places("/usr/lib/a library.so", maps), [(0x9000, 0xa000)]);
+            assert_eq!(places("/usr/bin/pi", "nonsense\n\n-"), []);
         }
     }
 }
