@@ -173,7 +173,7 @@ impl Dispatcher {
     }
 
     /// Other settings count from the next decision on. Answers, and what is remembered, stay.
-    pub fn amend(&self, policy: Policy) -> Result<(), GrantsFault> {
+    pub fn amend(&self, policy: &Policy) -> Result<(), GrantsFault> {
         self.house.fittings.rulebook.amend(policy)
     }
 

@@ -559,7 +559,7 @@ impl Company {
     /// Lets what is written now count. Rules that cannot be read cost the servers whose entries they come from.
     fn amend(&self, dispatcher: &Dispatcher, found: &mut Found, notes: &mut Vec<String>) {
         let amended = self.extensions.rules(&found.servers).and_then(|policy| {
-            dispatcher.amend(policy).map_err(|fault| format!("the rules stay as they were: {fault}"))
+            dispatcher.amend(&policy).map_err(|fault| format!("the rules stay as they were: {fault}"))
         });
         if let Err(problem) = amended {
             found.servers.clear();

@@ -64,10 +64,10 @@ impl Rulebook {
     /// With decisions that are remembered in a file, and with what a project takes away. A file that cannot be understood
     /// is refused: it may have been meant to forbid something. Looks at the disk.
     pub fn open(base: Policy, project: Option<config::Settings>, file: GrantsFile) -> Result<Self, GrantsFault> {
-        let policy = Arc::new(base.clone());
-        let state = Mutex::new(State::of(base.clone(), policy));
+        let given = Arc::new(base.clone());
+        let state = Mutex::new(State::of(base, Arc::clone(&given)));
         let book = Self::of(Shared { project, file: Some(file), state });
-        book.amend(base)?;
+        book.amend(&given)?;
         Ok(book)
     }
 
@@ -76,7 +76,7 @@ impl Rulebook {
     }
 
     /// Other settings count from here on; answers, and what is remembered, stay. Looks at the disk.
-    pub(crate) fn amend(&self, base: Policy) -> Result<(), GrantsFault> {
+    pub(crate) fn amend(&self, base: &Policy) -> Result<(), GrantsFault> {
         loop {
             let revision = self.shared.state().revision;
             let draft = self.shared.draft(base.clone(), revision)?;
@@ -253,7 +253,7 @@ mod tests {
 
         let revision = book.shared.state().revision;
         let slow = book.shared.draft(settings(1), revision).expect("a look");
-        book.amend(settings(2)).expect("other settings");
+        book.amend(&settings(2)).expect("other settings");
         assert!(book.shared.enact(slow).is_err(), "it was put together from the settings before");
         assert_eq!(book.policy().max_memory_mb(), 2);
 
