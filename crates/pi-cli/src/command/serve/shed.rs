@@ -18,38 +18,44 @@ mod linux {
 
     #[expect(clippy::disallowed_methods, reason = "what the kernel tells of this process is no file of anybody")]
     pub(super) fn shed() {
-        let read =
-            || Some((fs::read_to_string("/proc/self/status").ok()?, fs::read_to_string("/proc/self/maps").ok()?));
-        let (Some((status, maps)), Ok(program)) = (read(), fs::read_link("/proc/self/exe")) else { return };
-        // A debugger's breakpoints are changes of these pages and would be lost.
-        if !status.lines().any(|line| line == "TracerPid:\t0") {
+        let (Ok(maps), Ok(program)) = (fs::read_to_string("/proc/self/smaps"), fs::read_link("/proc/self/exe")) else {
             return;
-        }
+        };
         for code in code_of(&program, &maps) {
             let_go(&code);
         }
     }
 
-    /// Where the code of this program is: what is executable and cannot be written of its own file.
+    /// Where the code of this program is: what is executable, cannot be written and is as its own file has it. Breakpoints and probes
+    /// are changes, which would be lost.
     pub(super) fn code_of(program: &Path, maps: &str) -> Vec<Range<usize>> {
-        maps.lines()
-            .filter_map(|line| {
-                let mut words = line.splitn(6, ' ').map(str::trim);
-                let (place, rights, path) = (words.next()?, words.next()?, words.nth(3)?);
-                let (start, end) = place.split_once('-')?;
-                let number = |text| usize::from_str_radix(text, 16).ok();
-                (rights == "r-xp" && Path::new(path) == program).then_some(number(start)?..number(end)?)
-            })
-            .collect()
+        let (mut found, mut code) = (Vec::new(), None);
+        for line in maps.lines() {
+            match line.strip_prefix("Anonymous:").map(str::trim) {
+                Some("0 kB") => found.extend(code.take()),
+                Some(_) => code = None,
+                None => code = mapping(program, line).or(code),
+            }
+        }
+        found
+    }
+
+    /// The code that a line tells of, if it is the first of a mapping.
+    fn mapping(program: &Path, line: &str) -> Option<Range<usize>> {
+        let mut words = line.splitn(6, ' ').map(str::trim);
+        let (place, rights, path) = (words.next()?, words.next()?, words.nth(3)?);
+        let (start, end) = place.split_once('-')?;
+        let number = |text| usize::from_str_radix(text, 16).ok();
+        (rights == "r-xp" && Path::new(path) == program).then_some(number(start)?..number(end)?)
     }
 
     #[expect(unsafe_code, reason = "the kernel is told about pages that the compiler knows nothing of")]
     fn let_go(code: &Range<usize>) {
         let start = std::ptr::without_provenance_mut(code.start);
-        // SAFETY: `code` is a mapping of our own file that nobody can write to and nobody has changed (there is no debugger, and
-        // code is not relocated), so every page of it is what the file has, and the file of a program that runs cannot be
-        // written. The kernel forgets the mapping of the pages and reads the same bytes when one is touched again. A mapping does not move
-        // between the reading of its place and here: nobody unmaps the program's own code.
+        // SAFETY: `code` is a private mapping of our own file that nobody can write to and of which no page was changed, so every page is what
+        // the file has. The kernel forgets that they are mapped and reads them again when one is touched, as it does by
+        // itself when memory is short. A mapping does not move between the reading of its place and here: nobody
+        // unmaps the program's own code.
         let told = unsafe { madvise(start, code.len(), Advice::LinuxDontNeed) };
         if let Err(error) = told {
             tracing::debug!(%error, "the code of the start stays in memory");
@@ -62,15 +68,24 @@ mod linux {
 
         #[test]
         fn only_code_of_the_program_is_let_go_of() {
-            let maps = "\
-1000-2000 r--p 00000000 fe:00 12                         /usr/bin/pi
-2000-5000 r-xp 00001000 fe:00 12                         /usr/bin/pi
-5000-6000 rw-p 00004000 fe:00 12                         /usr/bin/pi
-7000-8000 rwxp 00000000 fe:00 12                         /usr/bin/pi
-9000-a000 r-xp 00000000 fe:00 13                         /usr/lib/a library.so
-b000-c000 r-xp 00000000 00:00 0
-d000-e000 r-xp 00000000 00:00 0                          [vdso]
-";
+            let mapped = |place: &str, rights: &str, path: &str, anonymous: usize| {
+                format!(
+                    "{place} {rights} 00001000 fe:00 12                         {path}\nSize:  12 kB\nAnonymous:  {anonymous} kB\nVmFlags: rd ex\n"
+                )
+            };
+            let maps = [
+                mapped("1000-2000", "r--p", "/usr/bin/pi", 0),
+                mapped("2000-5000", "r-xp", "/usr/bin/pi", 0),
+                mapped("5000-6000", "rw-p", "/usr/bin/pi", 8),
+                mapped("7000-8000", "rwxp", "/usr/bin/pi", 0),
+                mapped("9000-a000", "r-xp", "/usr/lib/a library.so", 0),
+                mapped("b000-c000", "r-xp", "", 0),
+                mapped("d000-e000", "r-xp", "[vdso]", 0),
+                // Somebody has set a breakpoint.
+                mapped("e000-f000", "r-xp", "/usr/bin/pi", 4),
+            ]
+            .concat();
+            let maps = maps.as_str();
             let places = |program: &str, maps: &str| -> Vec<(usize, usize)> {
                 code_of(Path::new(program), maps).into_iter().map(|code| (code.start, code.end)).collect()
             };
