@@ -91,9 +91,9 @@ fn requests_go_where_the_provider_listens() {
         ("cohere", "command-a-03-2025", "https://api.cohere.com/v2/chat"),
         ("deepseek", "deepseek-flash", "https://api.deepseek.com/chat/completions"),
         ("groq", "openai/gpt-oss-120b", "https://api.groq.com/openai/v1/chat/completions"),
-        ("perplexity", "perplexity/sonar", "https://api.perplexity.ai/v1/responses"),
+        ("perplexity", "sonar", "https://api.perplexity.ai/v1/responses"),
         ("perplexity", "anthropic/claude-sonnet-4-6", "https://api.perplexity.ai/v1/responses"),
-        ("perplexity", "sonar", "https://api.perplexity.ai/v1/chat/completions"),
+        ("perplexity", "sonar-pro", "https://api.perplexity.ai/v1/chat/completions"),
         ("zhipu", "glm-5.2", "https://api.z.ai/api/paas/v4/chat/completions"),
         ("huggingface", "openai/gpt-oss-120b", "https://router.huggingface.co/v1/chat/completions"),
         ("ollama", "qwen3:8b", "http://127.0.0.1:11434/v1/chat/completions"),
@@ -346,13 +346,13 @@ fn sampling_of_anthropic_is_sent_as_it_is_taken() {
 /// Its API refuses every member that it does not know.
 #[test]
 fn perplexity_is_sent_only_what_it_knows() {
-    let sonar = request(&manifest("perplexity"), "perplexity/sonar", ThinkingLevel::Low, json!({ "max_tokens": 100 }));
+    let sonar = request(&manifest("perplexity"), "sonar", ThinkingLevel::Low, json!({ "max_tokens": 100 }));
     let expected = json!({
         "model": "perplexity/sonar", "instructions": "Be brief.", "preset": "fast", "max_output_tokens": 100, "stream": true,
         "input": [{ "role": "user", "content": [{ "type": "input_text", "text": "Hello!" }] }],
     });
     assert_eq!(Value::Object(body(&sonar)), expected);
-    let searched = request(&manifest("perplexity"), "perplexity/sonar", ThinkingLevel::Off, json!({ "preset": "low" }));
+    let searched = request(&manifest("perplexity"), "sonar", ThinkingLevel::Off, json!({ "preset": "low" }));
     assert_eq!(body(&searched)["preset"], "low");
     let other = body(&request(&manifest("perplexity"), "openai/gpt-5.5", ThinkingLevel::Low, json!({})));
     assert_eq!(other["reasoning"], json!({ "effort": "low" }));
@@ -367,7 +367,7 @@ fn perplexity_is_sent_only_what_it_knows() {
     let schema = json!({ "type": "object", "properties": {} });
     plain.options.response_format = ResponseFormat::JsonSchema { name: "answer".to_owned(), schema: schema.clone() };
     let manifest = manifest("perplexity");
-    let (model, entry) = ("perplexity/sonar", manifest.models.get("perplexity/sonar"));
+    let (model, entry) = ("sonar", manifest.models.get("sonar"));
     let target = Target { manifest: &manifest, model, entry, base_url: None, lookup: &environment };
     let request = build(&target, Call { prompt: &plain.prompt, options: &plain.options }, Mode::Whole).unwrap();
     let body = body(&request);
