@@ -202,10 +202,15 @@ impl Server {
         self.hall.rooms.leave(&connection.outbox);
     }
 
+    /// Whether it ends: those who are here are served to the end, and nobody comes in any more.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::SeqCst)
+    }
+
     /// Why commands that change something are not taken, if they are not.
     pub async fn problems(&self) -> Vec<String> {
         let mut problems: Vec<String> = self.hall.obstacle().into_iter().collect();
-        if self.draining.load(Ordering::SeqCst) || self.engine.load().await.is_err() {
+        if self.is_draining() || self.engine.load().await.is_err() {
             problems.push("the server is ending".to_owned());
         }
         problems

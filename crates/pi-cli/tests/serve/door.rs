@@ -12,7 +12,7 @@ use tokio::{
 
 use crate::{house::House, room::write, serving::Serving};
 
-async fn status(url: &str, token: Option<&str>) -> u16 {
+pub(crate) async fn status(url: &str, token: Option<&str>) -> u16 {
     match Client::connect(url, token).await {
         Ok(_) => 101,
         Err(error) => refused(&error).unwrap_or_else(|other| panic!("no answer: {other}")),

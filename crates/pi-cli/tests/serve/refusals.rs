@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::{
-    door::{get, http},
+    door::{self, get, http},
     serving::{Serving, fits},
 };
 
@@ -253,6 +253,8 @@ fn server_that_drains_lets_runs_be_ended_and_says_that_it_is_there() {
         let token = format!("authorization: Bearer {}\r\n", serving.token());
         let (status, body) = http(&serving, &get("/readyz", &own, &token)).await;
         assert!(status == 503 && body.contains("the server is ending"), "{status} {body}");
+        // A client that comes back would be refused all it asks; it waits for the next server instead.
+        assert_eq!(door::status(&serving.url(""), Some(&serving.token())).await, 503);
         check(
             &client.ask(&json!({"type": "bash", "id": "b", "sessionId": "s", "command": "true"})).await,
             &json!({"success": false, "code": "shutting_down"}),

@@ -156,6 +156,10 @@ async fn connect(
             return refuse(rejection.status(), &rejection.body_text(), hint);
         }
     };
+    // Whoever comes now would be refused everything, and takes up its commands with the next server.
+    if desk.server.is_draining() {
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending", "connect again when it is back");
+    }
     if let Some((name, meant)) = query.keys().find_map(|name| Some((name, misspelt(name)?))) {
         let error = format!("the parameter {} is not known", name.escape_debug());
         return refuse(StatusCode::BAD_REQUEST, &error, &format!("it is called {meant}"));
