@@ -48,6 +48,11 @@ export interface RequestOptions {
   id?: string;
   /** How often a refusal that may pass (busy, limits) is waited for; three times unless said. */
   retries?: number;
+  /**
+   * Whether to wait for a circuit that is open (half a minute, usually), and then to say the command again under another id. Not unless
+   * said: who asked may want something else by then.
+   */
+  waitForCircuit?: boolean;
   /** Stops waiting. The command itself goes on; use `abort` to end a run. */
   signal?: AbortSignal;
 }
@@ -168,7 +173,7 @@ export class PiClient {
       try {
         return (await this.send(id, command.type, frame, options.signal)) as SuccessResponse<Name>;
       } catch (error) {
-        const wait = error instanceof PiError && left > 0 ? this.waitFor(error, command.type, backoff) : undefined;
+        const wait = error instanceof PiError && left > 0 ? this.waitFor(error, command.type, backoff, options) : undefined;
         if (wait === undefined) {
           throw error;
         }
@@ -308,6 +313,7 @@ export class PiClient {
     error: PiError,
     name: CommandName,
     backoff: Backoff,
+    { waitForCircuit = false }: RequestOptions,
   ): { ms: number; identity: "sameId" | "newId" } | undefined {
     const code = error.code as keyof typeof RETRY | undefined;
     const identity = code === undefined ? "never" : (RETRY[code] ?? "never");
@@ -315,7 +321,8 @@ export class PiClient {
     const isRead = (COMMANDS as Partial<typeof COMMANDS>)[name]?.effect === "read";
     // A failure that is the command's outcome stands, unless nothing can have come of it: of a read, or of a circuit that was
     // open before anything was said.
-    if (identity === "never" || (identity === "newId" && !isRead && !UNTOUCHED.includes(error.code ?? ""))) {
+    const mayBeNew = isRead || (waitForCircuit && UNTOUCHED.includes(error.code ?? ""));
+    if (identity === "never" || (identity === "newId" && !mayBeNew)) {
       return undefined;
     }
     // The server knows when at the earliest; whoever is refused again and again waits longer.

@@ -67,13 +67,17 @@ test("a command that found a circuit open waits as long as it is told and is sen
       say(answer(frame, heard.length === 1 ? refused : { success: true }));
     });
     const pi = await client({ url, token: "x" });
-    await pi.request(/** @type {any} */ (command));
+    await pi.request(/** @type {any} */ (command), { waitForCircuit: true });
     const [one, other] = heard;
     assert.equal(heard.length, 2);
     // Timers count in whole milliseconds.
     assert.ok(other.at - one.at >= 299, `${other.at - one.at}`);
     assert.notEqual(other.frame.id, one.frame.id);
     assert.notEqual(other.frame.idempotencyKey, one.frame.idempotencyKey);
+    // Nobody is surprised by what was said half a minute ago.
+    heard.length = 0;
+    await assert.rejects(pi.request(/** @type {any} */ (command)), { code });
+    assert.equal(heard.length, 1);
   }
 });
 
