@@ -8,7 +8,7 @@ mod literal;
 mod pem;
 mod shape;
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, ops::Range, sync::LazyLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
@@ -70,7 +70,19 @@ struct Progress {
 }
 
 impl Scanner {
-    pub(crate) fn new(evidence: Evidence) -> Self {
+    /// One for each kind of evidence, made at first use: it is a large table, and takes a millisecond.
+    pub(crate) fn of(evidence: Evidence) -> &'static Self {
+        static KEYS_AND_SHAPES: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(Evidence::KeysAndShapes));
+        static SHAPES: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(Evidence::Shapes));
+        static LITERALS: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(Evidence::Literals));
+        match evidence {
+            Evidence::KeysAndShapes => &KEYS_AND_SHAPES,
+            Evidence::Shapes => &SHAPES,
+            Evidence::Literals => &LITERALS,
+        }
+    }
+
+    fn new(evidence: Evidence) -> Self {
         let (patterns, alarms): (Vec<_>, Vec<_>) = alarms(evidence).unzip();
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
