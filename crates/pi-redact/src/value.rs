@@ -126,24 +126,36 @@ fn redact_items(redactor: &Redactor, items: &mut [Value], known: Known) {
         items.iter_mut().for_each(|item| redact_below(redactor, item, known));
         return;
     }
-    let mut flag: Option<String> = None;
+    // The flag as it came and as it is written: what is hidden in a text may be all that made it no flag.
+    let mut flags: [Option<String>; 2] = [None, None];
     for item in items {
         let mut known = known;
-        if let Some(name) = flag.take()
-            && is_secret(&name, item, &mut known)
-        {
+        if std::mem::take(&mut flags).iter().flatten().any(|name| is_secret(name, item, &mut known)) {
             hide(item);
             continue;
         }
         if let Value::Array(pair) = item
             && let [Value::String(name), value] = pair.as_mut_slice()
-            && is_secret(name, value, &mut known.clone())
+            && names_secret(redactor, name, value, known)
         {
             hide(value);
         }
-        flag = item.as_str().filter(|text| text.starts_with('-') && !text.contains(['=', ' '])).map(str::to_owned);
+        let came = flag(item);
         redact_below(redactor, item, known);
+        flags = [came, flag(item)];
     }
+}
+
+/// The item as the name of what follows it in a command line.
+fn flag(item: &Value) -> Option<String> {
+    item.as_str().filter(|text| text.starts_with('-') && !text.contains(['=', ' '])).map(str::to_owned)
+}
+
+/// Whether a name that stands before a value says that it is secret: as it came, or as it will be written, so that a second
+/// look judges alike.
+fn names_secret(redactor: &Redactor, name: &str, value: &Value, known: Known) -> bool {
+    let says = |name: &str| is_secret(name, value, &mut known.clone());
+    says(name) || matches!(redactor.redact_text(name), Cow::Owned(written) if says(&written))
 }
 
 /// Name, value, name, value: the shape of Node's `rawHeaders`.
@@ -151,7 +163,7 @@ fn redact_alternating(redactor: &Redactor, value: &mut Value, known: Known) {
     if let Value::Array(items) = value {
         for pair in items.chunks_exact_mut(2) {
             if let [Value::String(name), value] = pair
-                && is_secret(name, value, &mut known.clone())
+                && names_secret(redactor, name, value, known)
             {
                 hide(value);
             }

@@ -157,6 +157,11 @@ fn second_look_changes_nothing_that_the_first_made() {
     check(json!({"max_tokens": {"phone": 1000000}}), &json!({"max_tokens": {"phone": "***00"}}));
     check(json!({"phone": "j@x.de"}), &json!({"phone": "j***@x***.de"}));
     check(json!({bearer: 1}), &json!({"Bearer [REDACTED]": MARK}));
+    // Texts that only their secret kept from being the name of what follows: a flag, and the name of a header.
+    check(json!(["--token-of://user=:pass@host", "t"]), &json!(["--token-of:[REDACTED]", MARK]));
+    let bearer = format!("Bearer {}At", "a1B2".repeat(9));
+    check(json!([[bearer, "t"]]), &json!([["Bearer [REDACTED]", MARK]]));
+    check(json!({"rawHeaders": [bearer, "t"]}), &json!({"rawHeaders": ["Bearer [REDACTED]", MARK]}));
 }
 
 #[track_caller]
