@@ -22,9 +22,11 @@ pub use self::{
 use crate::{
     client::Whole,
     error::CallError,
+    guardrail::Finding,
     operation::{self, Answered, Asking, Kind, Place, guard, multipart, template, wire_model},
     request::{Request, Target},
     response::Reading,
+    transport::Content,
 };
 
 /// One question of a batch.
@@ -45,12 +47,21 @@ pub enum Start {
     Create(Request),
 }
 
+/// What there is of a batch.
+#[derive(Debug)]
+pub struct Fetched {
+    pub outcomes: Vec<Outcome>,
+    /// What the guardrails found in the answers.
+    pub findings: Vec<Finding>,
+}
+
 /// Puts up a batch. If the file is up and the batch is refused, the file stays with the provider.
 pub async fn submit(asking: &Asking<'_>, items: &[Item]) -> Result<Answered<Batch>, CallError> {
     let mut items = items.to_vec();
+    let mut findings = Vec::new();
     for item in &mut items {
         // In a file the filters would not find them any more.
-        guard::filter_input(asking.target.manifest, &mut item.request.body)?;
+        guard::gather(&mut findings, guard::filter_request(asking.target.manifest, &mut item.request)?);
     }
     let items = &items;
     let request = match start(asking.target, items)? {
@@ -60,7 +71,10 @@ pub async fn submit(asking: &Asking<'_>, items: &[Item]) -> Result<Answered<Batc
             creation(asking.target, items, &file)?
         }
     };
-    asking.send(request, |reading, whole| read_status(reading, &whole.body)).await
+    let mut answered = asking.send(request, |reading, whole| read_status(reading, &whole.body)).await?;
+    // Questions that are sent in the request itself are seen twice, and told of once.
+    answered.facts.findings = findings;
+    Ok(answered)
 }
 
 /// Asks how a batch is.
@@ -97,18 +111,16 @@ pub async fn cancel(asking: &Asking<'_>, id: &str) -> Result<Answered<Batch>, Ca
 
 /// Fetches what there is of a batch: answers and errors. `tools` are those that the questions offered: a model that has
 /// no calls of its own writes them as text, and they are found there as in any other answer.
-pub async fn fetch(asking: &Asking<'_>, batch: &Batch, tools: &[Tool]) -> Result<Vec<Outcome>, CallError> {
-    let mut outcomes = Vec::new();
+pub async fn fetch(asking: &Asking<'_>, batch: &Batch, tools: &[Tool]) -> Result<Fetched, CallError> {
+    let mut fetched = Fetched { outcomes: Vec::new(), findings: Vec::new() };
     for request in results(asking.target, batch)? {
-        let read =
-            asking.send(request, |reading, whole| read_results(reading, asking.target, tools, &whole.body)).await?;
-        let filtered = |Outcome { id, answer }| Outcome {
-            id,
-            answer: answer.and_then(|events| guard::filter_output(asking.target.manifest, events)),
-        };
-        outcomes.extend(read.value.into_iter().map(filtered));
+        let read = |reading: &Reading<'_>, whole: &Whole| read_results(reading, asking.target, tools, &whole.body);
+        for Outcome { id, answer } in asking.send_for(Content::Lines, request, read).await?.value {
+            let filtered = |events| guard::filter_output(asking.target.manifest, events, &mut fetched.findings);
+            fetched.outcomes.push(Outcome { id, answer: answer.and_then(filtered) });
+        }
     }
-    Ok(outcomes)
+    Ok(fetched)
 }
 
 /// The first request for a batch.

@@ -173,6 +173,8 @@ impl Outcome {
     /// what we asked, of our account, and calls that we gave up are not its failures.
     pub fn of(error: &CallError) -> Self {
         match error {
+            // Some servers say so with a status of their own faults; another request is answered.
+            CallError::Refused { failure, .. } if failure.refuses_tools() => Self::Answered,
             CallError::Refused { failure, .. } if failure.status.is_some_and(|status| status >= 500) => Self::Failed,
             CallError::Refused { failure, .. } => match failure.code {
                 ErrorCode::ServerError | ErrorCode::Overloaded | ErrorCode::Timeout | ErrorCode::RateLimited => {

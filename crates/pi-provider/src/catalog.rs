@@ -29,11 +29,12 @@ use crate::{
     credential::{Lookup, Trust},
     local::LocalServer,
     manifest::{
-        Contract, Format, KeySource, ModelEntry,
+        Contract, Format, KeySource, MissingKey, ModelEntry,
         diagnostic::{Diagnostic, Rule, Severity, Style, masked, render},
         load::{Document, Ignored, Loaded, Place, WrittenNames, load_any},
     },
     request::Target,
+    secret::Secret,
 };
 
 /// Where files come from.
@@ -151,6 +152,19 @@ impl Entry {
             headers.insert(name, value);
         }
         headers
+    }
+
+    /// Headers that requests for a model go without because a variable is not set, each with the reason. Commands are not
+    /// run for it.
+    pub fn missing_headers(&self, model: Option<&ModelEntry>, environment: Lookup<'_>) -> Vec<(String, MissingKey)> {
+        let always = self.manifest.contract.request_mapping.required_headers.iter();
+        let always = always.filter(|header| header.condition.is_none() && !header.is_harmless());
+        let always =
+            always.map(|header| (header.name.clone(), KeySource::of_manifest(Secret::new(header.value.as_str()))));
+        let own = self.headers_of(model).into_iter().map(|(name, source)| (name.to_owned(), source.clone()));
+        let is_read = |source: &KeySource| !matches!(source, KeySource::Command(_));
+        let missing = |(name, source): (String, KeySource)| Some((name, source.look_up(environment).err()?));
+        own.chain(always).filter(|(_, source)| is_read(source)).filter_map(missing).collect()
     }
 
     /// A model of this provider, to be asked. Whoever asks should have refused a manifest that nobody trusts; should it

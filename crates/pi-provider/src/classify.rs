@@ -55,7 +55,11 @@ pub fn classify(manifest: &Manifest, refusal: Refusal<'_>, redactor: &Redactor) 
     let message = said.message.as_deref().unwrap_or_default();
     // Some send an error with a status of success.
     let telling = if status >= 400 { Some(status) } else { said.status() };
-    let code = meaning(manifest, &said, message, telling);
+    let code = match meaning(manifest, &said, message, telling) {
+        // It is the request that is at fault, and not the server: one without tools is answered.
+        ErrorCode::ServerError if refuses_tools(message) => ErrorCode::InvalidRequest,
+        code => code,
+    };
     let waits = &Builtin::get().waits;
     let retry_after = asked_wait(manifest, headers, value.as_ref().unwrap_or(&Value::Null), message, waits, received);
     let reason = || StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
@@ -75,6 +79,11 @@ pub fn classify_event(manifest: &Manifest, error: &Value, redactor: &Redactor, r
     let retry_after = asked_wait(manifest, &headers, error, message, &Builtin::get().waits, received);
     let message = if message.is_empty() { "the stream reports an error" } else { message };
     failure(code, None, &said, message, retry_after, said.request_id.clone(), redactor)
+}
+
+/// Whether these are the words of a server that takes no tools.
+pub(crate) fn refuses_tools(message: &str) -> bool {
+    Builtin::get().refused_tools.iter().any(|words| words.is_match(message))
 }
 
 /// The provider's number of the request, if a header has it.

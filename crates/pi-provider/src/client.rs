@@ -14,6 +14,7 @@ mod prepared;
 mod seam;
 mod settings;
 mod source;
+mod toolless;
 mod watch;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -36,6 +37,7 @@ use self::{
     exchange::{Exchange, ReplyBody, Tried, Verdict},
     prepared::{Prepared, PreparedProviders},
     source::Source,
+    toolless::Toolless,
 };
 use crate::{
     breaker::{Breakers, Outcome, Pass},
@@ -46,10 +48,10 @@ use crate::{
     error::CallError,
     guardrail::Finding,
     manifest::{Manifest, endpoint::SecretHeader},
-    request::{Address, Mode, Request, Target, build, text_calls},
+    request::{Address, Mode, Request, Target, build, in_words, refuses_tools, text_calls},
     secret::Carried,
     text_call::Grammar,
-    transport::{Outgoing, Routes},
+    transport::{Content, Outgoing, Routes},
 };
 
 /// Asks providers. Cheap to clone; clones share connections and breakers.
@@ -69,6 +71,7 @@ struct Inner {
     retry_listener: Option<RetryListener>,
     demo_pause: Duration,
     prepared: Arc<PreparedProviders>,
+    toolless: Arc<Toolless>,
 }
 
 /// What holds for a chat from its beginning to the end of its answer.
@@ -90,7 +93,7 @@ impl Client {
         let Settings { network, timeouts, largest_answer, breakers, interceptor, chance, retry_listener, demo_pause } =
             settings;
         let routes = Arc::new(Routes::new(network, timeouts.connect));
-        let prepared = Arc::default();
+        let (prepared, toolless) = (Arc::default(), Arc::default());
         let inner = Inner {
             routes,
             timeouts,
@@ -101,6 +104,7 @@ impl Client {
             retry_listener,
             demo_pause,
             prepared,
+            toolless,
         };
         Self { inner: Arc::new(inner) }
     }
@@ -125,15 +129,7 @@ impl Client {
         credential: Option<&Credential>,
         cancel: &CancellationToken,
     ) -> Result<Answer, CallError> {
-        let request = build(target, call, Mode::Stream)?;
-        let manifest = target.manifest;
-        let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
-        let text_calls = text_calls(target, call.callable());
-        // As a whole, where the provider declares no streaming: then it has no first byte that says anything.
-        let (mode, deadline) = (request.mode, self.inner.timeouts.deadline(manifest, request.mode));
-        let attempts = call.options.attempts;
-        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
-        until_cancelled(cancel, self.ask(target, request, terms)).await
+        self.begin(target, call, Mode::Stream, credential, cancel).await
     }
 
     /// Asks for a whole answer and returns when it is there. Cancelling the token, or dropping the future, closes the
@@ -145,14 +141,51 @@ impl Client {
         credential: Option<&Credential>,
         cancel: &CancellationToken,
     ) -> Result<Completion, CallError> {
-        let request = build(target, call, Mode::Whole)?;
+        self.begin(target, call, Mode::Whole, credential, cancel).await?.into_completion().await
+    }
+
+    /// Asks, and once more with tools in words where the model says that it takes none. Only the server knows that: lists
+    /// of models do not tell. What it said is remembered, so that it is refused once and not in every turn.
+    async fn begin(
+        &self,
+        target: &Target<'_>,
+        call: Call<'_>,
+        mode: Mode,
+        credential: Option<&Credential>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CallError> {
+        let tools = call.callable();
+        let is_known = !tools.is_empty() && self.inner.toolless.has(target);
+        let entry = if let Some(entry) = is_known.then(|| in_words(target, tools)).flatten() {
+            entry
+        } else {
+            let asked = self.begin_once(target, call, mode, credential, cancel).await;
+            let is_refused = asked.as_ref().is_err_and(refuses_tools);
+            let Some(entry) = is_refused.then(|| in_words(target, tools)).flatten() else { return asked };
+            self.inner.toolless.add(target);
+            entry
+        };
+        tracing::debug!(provider = %target.manifest.id, model = target.model, "tools are told of in words");
+        self.begin_once(&Target { entry: Some(&entry), ..*target }, call, mode, credential, cancel).await
+    }
+
+    async fn begin_once(
+        &self,
+        target: &Target<'_>,
+        call: Call<'_>,
+        mode: Mode,
+        credential: Option<&Credential>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CallError> {
+        let request = build(target, call, mode)?;
         let manifest = target.manifest;
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
         let text_calls = text_calls(target, call.callable());
-        let (mode, deadline) = (Mode::Whole, self.inner.timeouts.deadline(manifest, Mode::Whole));
+        // As a whole, where the provider declares no streaming: then it has no first byte that says anything.
+        let (mode, deadline) = (request.mode, self.inner.timeouts.deadline(manifest, request.mode));
         let attempts = call.options.attempts;
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
-        until_cancelled(cancel, self.ask(target, request, terms)).await?.into_completion().await
+        until_cancelled(cancel, self.ask(target, request, terms)).await
     }
 
     /// Sends a request that is no chat and returns the whole body. It is not filtered and not intercepted.
@@ -163,21 +196,24 @@ impl Client {
         credential: Option<&Credential>,
         cancel: &CancellationToken,
     ) -> Result<Whole, CallError> {
-        self.send_and_read(manifest, request, credential, cancel, |_| Ok(())).await.map(|((), whole)| whole)
+        let read = |_: &Whole| Ok(());
+        let sent = self.send_and_read(manifest, request, credential, cancel, (Content::Document, read)).await;
+        sent.map(|((), whole)| whole)
     }
 
-    /// The same for whoever can read the body: only what can be read is a success to the breaker.
+    /// The same for whoever knows what the body is and can read it: only what can be read is a success to the breaker.
     pub(crate) async fn send_and_read<T>(
         &self,
         manifest: &Manifest,
         request: Request,
         credential: Option<&Credential>,
         cancel: &CancellationToken,
-        read: impl FnOnce(&Whole) -> Result<T, CallError>,
+        (content, read): (Content, impl FnOnce(&Whole) -> Result<T, CallError>),
     ) -> Result<(T, Whole), CallError> {
         let mut facts = Facts { changes: request.changes.clone(), ..Facts::new(request.dialect) };
         let deadline = self.inner.timeouts.deadline(manifest, Mode::Whole);
         let exchange = self.exchange(manifest, outgoing(manifest, request)?, Mode::Whole, credential, deadline)?;
+        let exchange = Exchange { content, ..exchange };
         let mut reply = until_cancelled(cancel, exchange.run(&mut Tried::default())).await?;
         facts.take(&mut reply);
         let ReplyBody::Whole(body) = reply.body else { unreachable!("a whole answer was asked for") };
@@ -312,6 +348,7 @@ impl Client {
             patience: self.inner.timeouts.patience(manifest, mode),
             deadline,
             largest_answer: self.inner.largest_answer,
+            content: Content::Document,
             attempts: Attempts::Client,
         })
     }

@@ -6,6 +6,7 @@ use pi_transcript::ProviderId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    classify::refuses_tools,
     credential::Unusable,
     limits::Limits,
     manifest::Capability,
@@ -418,6 +419,13 @@ fn because(unusable: &[Unusable]) -> String {
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.name(), self.number())
+    }
+}
+
+impl Failure {
+    /// Whether it was refused because tools were offered, which the model or its server does not take.
+    pub fn refuses_tools(&self) -> bool {
+        refuses_tools(&self.message)
     }
 }
 

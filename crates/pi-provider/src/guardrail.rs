@@ -156,6 +156,25 @@ impl Guardrails {
         Ok(findings.into_vec())
     }
 
+    /// Filters texts that are no part of a chat, in place.
+    pub fn filter_texts<'t>(
+        &self,
+        side: Side,
+        texts: impl IntoIterator<Item = &'t mut String>,
+    ) -> Result<Vec<Finding>, CallError> {
+        let rules = match side {
+            Side::Input => &self.input,
+            Side::Output => &self.output,
+        };
+        let mut findings = Findings::new(side);
+        for text in texts {
+            if let Cow::Owned(masked) = apply(rules, text, &mut findings)? {
+                *text = masked;
+            }
+        }
+        Ok(findings.into_vec())
+    }
+
     /// Filters a whole text of an answer.
     pub fn filter_output<'t>(&self, text: &'t str) -> Result<(Cow<'t, str>, Vec<Finding>), CallError> {
         let mut findings = Findings::new(Side::Output);

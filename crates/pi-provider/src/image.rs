@@ -7,9 +7,9 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    error::CallError,
+    error::{CallError, Side},
     event::TokenUsage,
-    operation::{self, Answered, Asking, Form, Kind},
+    operation::{self, Answered, Asking, Form, Kind, guard},
     request::{Request, Target},
     response::Reading,
 };
@@ -53,7 +53,11 @@ pub enum ImageSource {
 
 /// Makes pictures.
 pub async fn draw(asking: &Asking<'_>, draw: &Draw) -> Result<Answered<Images>, CallError> {
-    asking.send(request(asking.target, draw)?, |reading, whole| read(reading, &whole.body)).await
+    let mut answered = asking.send(request(asking.target, draw)?, |reading, whole| read(reading, &whole.body)).await?;
+    let texts = answered.value.images.iter_mut().filter_map(|image| image.revised_prompt.as_mut());
+    let findings = guard::filter_texts(asking.target.manifest, Side::Output, texts)?;
+    answered.facts.findings.extend(findings);
+    Ok(answered)
 }
 
 /// The request for these pictures.
@@ -68,7 +72,9 @@ pub fn request(target: &Target<'_>, draw: &Draw) -> Result<Request, CallError> {
             body.insert("model".to_owned(), operation::wire_model(target).into());
             body.insert("prompt".to_owned(), draw.prompt.as_str().into());
             body.extend(draw.count.map(|count| ("n".to_owned(), count.into())));
-            body.extend(draw.size.as_deref().map(|size| ("size".to_owned(), size.into())));
+            let size = place.wording.size.as_deref().unwrap_or("size");
+            body.extend(draw.size.as_deref().map(|wanted| (size.to_owned(), wanted.into())));
+            body.extend(place.wording.inline.clone().unwrap_or_default());
         }
         Form::Gemini => {
             body.insert("contents".to_owned(), json!([{"role": "user", "parts": [{"text": draw.prompt}]}]));

@@ -24,15 +24,24 @@ use url::{Host, Url};
 use crate::{
     catalog::Entry,
     condition::Condition,
-    credential::Lookup,
+    credential::{Attachment, Lookup},
     dialect::{Chat, Dialect},
     manifest::{ModelEntry, expression, model::Modalities},
     path::{Path, syntax::SyntaxError},
     transport::{Inflow, Outgoing, Transport, read_body},
 };
 
-/// A server answers this fast, or is not there.
-pub const USUAL_PATIENCE: Duration = Duration::from_millis(500);
+/// How long servers are waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// A server answers this fast, or is not there. Where nobody listens that is known at once.
+    pub presence: Duration,
+    /// One that is there may be busy, and what it tells of its models is worth more than the time.
+    pub details: Duration,
+}
+
+pub const USUAL_PATIENCE: Patience =
+    Patience { presence: Duration::from_millis(1500), details: Duration::from_secs(3) };
 /// More models than this are not asked about one by one; the others are as the list tells.
 const MOST_ASKED: usize = 32;
 /// Larger answers are not read.
@@ -61,6 +70,8 @@ pub struct Probe {
     server: Option<(String, Path)>,
     details: Option<Details>,
     kinds: IndexMap<String, ModelEntry>,
+    /// Parts of names to what such a model gives back, for models of which the server tells nothing else.
+    names: IndexMap<String, String>,
 }
 
 /// Where the server tells more of one model.
@@ -132,6 +143,8 @@ pub(crate) struct Section {
     details: Option<DetailsSection>,
     #[serde(default)]
     kinds: IndexMap<String, ModelEntry>,
+    #[serde(default)]
+    names: IndexMap<String, String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -179,17 +192,16 @@ struct ServerSection {
 }
 
 /// Asks for all of these servers at once and gives back those that are there, in the order of the probes. Takes no longer than
-/// `patience`, and where a server tells more of its models no longer than that once more; dropping the future closes all
-/// connections.
-pub async fn find(transport: &Transport, probes: &[Probe], patience: Duration) -> Vec<LocalServer> {
+/// `patience` says; dropping the future closes all connections.
+pub async fn find(transport: &Transport, probes: &[Probe], patience: Patience) -> Vec<LocalServer> {
     let attempts = probes.iter().map(|probe| async move {
-        let Ok(server) = tokio::time::timeout(patience, probe.ask(transport)).await else {
+        let Ok(server) = tokio::time::timeout(patience.presence, probe.ask(transport)).await else {
             tracing::debug!(provider = probe.provider.as_str(), "no answer in time");
             return None;
         };
         let mut server = server?;
         if let Some(details) = &probe.details {
-            details.fill(transport, &mut server, patience).await;
+            details.fill(transport, &mut server, patience.details).await;
         }
         Some(server)
     });
@@ -246,6 +258,7 @@ impl Probe {
             server: section.server.map(|server| Ok((server.path, path(&server.context_window)?))).transpose()?,
             details: section.details.map(Details::of).transpose()?,
             kinds: section.kinds,
+            names: section.names,
         }))
     }
 
@@ -291,9 +304,18 @@ impl Probe {
         model.family = text(&fields.family).or(model.family);
         model.context_window =
             count(&fields.context_window).or(window).or_else(|| count(&fields.largest_context_window));
-        let text = || vec!["text".to_owned()];
-        model.modalities.get_or_insert_with(|| Modalities { input: text(), output: text() });
+        let text = || "text".to_owned();
+        model.modalities.get_or_insert_with(|| {
+            let output = self.given_by_name(&id).unwrap_or_else(text);
+            Modalities { input: vec![text()], output: vec![output] }
+        });
         Some((id, model))
+    }
+
+    /// What a model gives back, as far as its name tells.
+    fn given_by_name(&self, id: &str) -> Option<String> {
+        let id = id.to_lowercase();
+        self.names.iter().find(|(part, _)| id.contains(part.as_str())).map(|(_, given)| given.clone())
     }
 }
 
@@ -309,11 +331,13 @@ impl Details {
         let LocalServer { base_url, models, .. } = server;
         let base_url = &*base_url;
         let asked = models.iter_mut().take(MOST_ASKED).map(|(id, model)| async move {
-            let question = Value::Object([(self.name.clone(), Value::from(id.as_str()))].into_iter().collect());
-            let answer = exchange(transport, Method::POST, base_url, &self.path, Some(&question));
-            match tokio::time::timeout(patience, answer).await {
-                Ok(Some(answer)) => self.apply(&answer, model),
-                Ok(None) | Err(_) => tracing::debug!(model = id.as_str(), "nothing more is told of it"),
+            let body = Value::Object([(self.name.clone(), Value::from(id.as_str()))].into_iter().collect());
+            let question = Question { method: Method::POST, path: &self.path, body: Some(body), credential: &[] };
+            match tokio::time::timeout(patience, exchange(transport, question, base_url)).await {
+                Ok(Told::Answer(answer)) => self.apply(&answer, model),
+                Ok(Told::Refused(_) | Told::Nothing) | Err(_) => {
+                    tracing::debug!(model = id.as_str(), "nothing more is told of it");
+                }
             }
         });
         join_all(asked).await;
@@ -325,7 +349,8 @@ impl Details {
         let window = window.find_map(|(_, size)| size.as_u64().filter(|size| *size > 0));
         model.context_window = model.context_window.or(window);
         // Older servers do not tell what a model can do.
-        let Some(abilities) = self.abilities.first(answer).and_then(Value::as_array) else { return };
+        let told = self.abilities.first(answer).and_then(Value::as_array);
+        let Some(abilities) = told.filter(|abilities| !abilities.is_empty()) else { return };
         let can = |word: &String| abilities.iter().any(|ability| ability == word);
         let of = |kinds: &[(bool, &str)]| -> Vec<String> {
             kinds.iter().filter(|(is_there, _)| *is_there).map(|(_, kind)| (*kind).to_owned()).collect()
@@ -343,23 +368,46 @@ impl Details {
     }
 }
 
-/// The models that a server of the OpenAI kind lists, by their names; `None` if it does not tell. It is sent no credential.
-/// An address without the version of the API is asked with it too.
-pub async fn served_at(transport: &Transport, address: &str, patience: Duration) -> Option<Vec<String>> {
+/// What a server of the OpenAI kind says of its models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Served {
+    /// Their names, in its order.
+    Models(Vec<String>),
+    /// It wants a credential, or another one.
+    Refused { status: u16 },
+    /// It does not tell.
+    Nothing,
+}
+
+/// The models that a server of the OpenAI kind lists. It is sent only a credential that somebody spelled out for it. An
+/// address without the version of the API is asked with it too.
+pub async fn served_at(
+    transport: &Transport,
+    address: &str,
+    credential: Option<&Attachment>,
+    patience: Duration,
+) -> Served {
     // People copy the address of a chat.
-    let address = address.trim_end_matches('/');
-    let address = address.strip_suffix(Chat::of(Dialect::OpenaiChat).path.as_str()).unwrap_or(address);
+    let (base, query) = address.split_at(address.find('?').unwrap_or(address.len()));
+    let base = base.trim_end_matches('/');
+    let base = base.strip_suffix(Chat::of(Dialect::OpenaiChat).path.as_str()).unwrap_or(base);
+    let address = &format!("{base}{query}");
+    let credential = credential.map(std::slice::from_ref).unwrap_or_default();
     let list = async {
+        let mut served = Served::Nothing;
         for path in ["/models", "/v1/models"] {
-            if let Some(answer) = get(transport, address, path).await
-                && let Some(models) = listed(&answer)
-            {
-                return Some(models);
+            match exchange(transport, Question { method: Method::GET, path, body: None, credential }, address).await {
+                Told::Answer(answer) => match listed(&answer) {
+                    Some(models) => return Served::Models(models),
+                    None => continue,
+                },
+                Told::Refused(status @ (401 | 403)) => served = Served::Refused { status },
+                Told::Refused(_) | Told::Nothing => {}
             }
         }
-        None
+        served
     };
-    tokio::time::timeout(patience, list).await.ok().flatten()
+    tokio::time::timeout(patience, list).await.unwrap_or(Served::Nothing)
 }
 
 fn listed(answer: &Value) -> Option<Vec<String>> {
@@ -368,34 +416,55 @@ fn listed(answer: &Value) -> Option<Vec<String>> {
     Some(models.iter().filter_map(name).collect())
 }
 
+/// The answer to one question; a server that tells nothing is as good as none.
 async fn get(transport: &Transport, base_url: &str, path: &str) -> Option<Value> {
-    exchange(transport, Method::GET, base_url, path, None).await
+    exchange(transport, Question { method: Method::GET, path, body: None, credential: &[] }, base_url).await.answer()
 }
 
-/// The answer to one question; a server that tells nothing is as good as none.
-async fn exchange(
-    transport: &Transport,
+/// What a server is asked.
+struct Question<'a> {
     method: Method,
-    base_url: &str,
-    path: &str,
-    question: Option<&Value>,
-) -> Option<Value> {
+    path: &'a str,
+    body: Option<Value>,
+    credential: &'a [Attachment],
+}
+
+/// What came of it.
+enum Told {
+    Answer(Value),
+    Refused(u16),
+    Nothing,
+}
+
+impl Told {
+    fn answer(self) -> Option<Value> {
+        match self {
+            Told::Answer(answer) => Some(answer),
+            Told::Refused(_) | Told::Nothing => None,
+        }
+    }
+}
+
+async fn exchange(transport: &Transport, question: Question<'_>, base_url: &str) -> Told {
+    let Question { method, path, body, credential } = question;
     // Without the slash, `@elsewhere` would be another server.
     let slash = if path.starts_with('/') { "" } else { "/" };
     let (base, query) = base_url.split_at(base_url.find('?').unwrap_or(base_url.len()));
-    let url = Url::parse(&format!("{}{slash}{path}{query}", base.trim_end_matches('/'))).ok()?;
+    let Ok(url) = Url::parse(&format!("{}{slash}{path}{query}", base.trim_end_matches('/'))) else {
+        return Told::Nothing;
+    };
     let mut headers = HeaderMap::new();
-    if question.is_some() {
+    if body.is_some() {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
-    let body = question.map(|question| bytes::Bytes::from(question.to_string())).unwrap_or_default();
+    let body = body.map(|body| bytes::Bytes::from(body.to_string())).unwrap_or_default();
     let outgoing = Outgoing { method, url, headers, body, hidden: Vec::new(), secrets: Vec::new() };
-    let response = transport.send(&outgoing, &[]).await.ok()?;
+    let Ok(response) = transport.send(&outgoing, credential).await else { return Told::Nothing };
     if !response.status().is_success() {
-        return None;
+        return Told::Refused(response.status().as_u16());
     }
-    let body = read_body(&mut Inflow::of(response), LARGEST).await.ok()?;
-    serde_json::from_slice(&body).ok()
+    let body = read_body(&mut Inflow::of(response), LARGEST).await.ok();
+    body.and_then(|body| serde_json::from_slice(&body).ok()).map_or(Told::Nothing, Told::Answer)
 }
 
 /// A number that means something: zero is unknown.

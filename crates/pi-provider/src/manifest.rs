@@ -35,7 +35,7 @@ use serde_json::{Map, Value};
 pub use self::{
     capability::{Capabilities, Capability},
     contract::Contract,
-    diagnostic::{Diagnostic, Severity},
+    diagnostic::{Diagnostic, Rule, Severity},
     endpoint::{Auth, Endpoint, Operation},
     failure::ErrorClassification,
     load::{

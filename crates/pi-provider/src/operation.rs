@@ -5,7 +5,7 @@
 //! declared is refused, the manifest's endpoints say where an operation is and, by their adapter, in which form it
 //! speaks. [`Asking`] says whom to ask, [`Answered`] is what came back.
 
-pub(crate) mod guard;
+pub mod guard;
 pub(crate) mod multipart;
 pub mod named;
 pub(crate) mod template;
@@ -25,6 +25,7 @@ use crate::{
     manifest::{Capability, Manifest, Operation, wording::Wording},
     request::{self, Change, ChangeKind, Errand, Request, Target},
     response::Reading,
+    transport::Content,
 };
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -113,6 +114,16 @@ impl Asking<'_> {
     /// Filters a request and sends it as chats are sent, and reads what comes back.
     pub(crate) async fn send<T>(
         &self,
+        request: Request,
+        read: impl FnOnce(&Reading<'_>, &Whole) -> Result<T, CallError>,
+    ) -> Result<Answered<T>, CallError> {
+        self.send_for(Content::Document, request, read).await
+    }
+
+    /// The same where an answer may be another thing than one document.
+    pub(crate) async fn send_for<T>(
+        &self,
+        content: Content,
         mut request: Request,
         read: impl FnOnce(&Reading<'_>, &Whole) -> Result<T, CallError>,
     ) -> Result<Answered<T>, CallError> {
@@ -121,7 +132,7 @@ impl Asking<'_> {
         let secret = self.credential.map(|credential| &credential.secret);
         let others = request.secrets();
         let read = |whole: &Whole| read(&Reading { manifest, secret, others: &others, received: client::now() }, whole);
-        let sent = self.client.send_and_read(manifest, request, self.credential, self.cancel, read).await;
+        let sent = self.client.send_and_read(manifest, request, self.credential, self.cancel, (content, read)).await;
         let (value, mut whole) = sent?;
         whole.facts.findings.extend(findings);
         Ok(Answered { value, facts: whole.facts })

@@ -49,6 +49,13 @@ pub struct Spine {
     levels: Vec<Vec<Segment>>,
 }
 
+impl Spine {
+    /// Whether it walks nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+}
+
 /// How many places inside each other a [`Spine`] follows; the rest of a path is followed for itself.
 pub(crate) const DEEPEST: usize = 4;
 

@@ -5,16 +5,16 @@
 
 mod heard;
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
 use crate::{
     client::Whole,
-    error::CallError,
+    error::{CallError, Side},
     event::TokenUsage,
-    operation::{self, Answered, Asking, Form, Kind, Place, multipart},
+    operation::{self, Answered, Asking, Form, Kind, Place, guard, multipart},
     request::{Request, Target},
     response::Reading,
 };
@@ -81,8 +81,25 @@ pub struct Sound {
 
 /// Writes down what is said.
 pub async fn transcribe(asking: &Asking<'_>, transcribe: &Transcribe) -> Result<Answered<Transcript>, CallError> {
-    let request = transcription(asking.target, transcribe)?;
-    asking.send(request, |reading, whole| read_transcript(reading, media_type(whole), &whole.body)).await
+    let manifest = asking.target.manifest;
+    let place = operation::find(manifest, Kind::SpeechToText)?;
+    let mut transcribe = Cow::Borrowed(transcribe);
+    // In a form the filters would not find them any more; a chat is filtered when it is sent.
+    let mut findings = match place.form {
+        Form::Openai => {
+            let Transcribe { prompt, language, .. } = transcribe.to_mut();
+            guard::filter_texts(manifest, Side::Input, prompt.iter_mut().chain(language))?
+        }
+        Form::Gemini | Form::Anthropic | Form::Cohere => Vec::new(),
+    };
+    let request = transcription(asking.target, &transcribe)?;
+    let read = |reading: &Reading<'_>, whole: &Whole| read_transcript(reading, media_type(whole), &whole.body);
+    let mut answered = asking.send(request, read).await?;
+    let Transcript { text, segments, .. } = &mut answered.value;
+    let texts = std::iter::once(text).chain(segments.iter_mut().map(|segment| &mut segment.text));
+    findings.extend(guard::filter_texts(manifest, Side::Output, texts)?);
+    answered.facts.findings.extend(findings);
+    Ok(answered)
 }
 
 /// Says what is written.

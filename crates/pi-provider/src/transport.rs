@@ -19,7 +19,7 @@ use reqwest::{
     header::{HeaderMap, HeaderValue, USER_AGENT},
     redirect,
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use url::{Host, Url};
 
 use crate::{
@@ -27,13 +27,16 @@ use crate::{
     secret::Secret,
 };
 
-use self::obstacle::Way;
+use self::{inflow::End, obstacle::Way};
 pub use self::{inflow::Inflow, obstacle::Obstacle, proxy::Proxies, roots::Roots, routes::Routes};
 
 /// Redirects on the same server that are followed.
 const MOST_REDIRECTS: usize = 3;
 /// Connections that nobody uses are closed after this.
 const IDLE_CONNECTION: Duration = Duration::from_secs(90);
+
+/// So long is waited for the end of an answer that is complete.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// How the network is reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -154,6 +157,11 @@ impl Transport {
         Ok(Self { http, connect_timeout, proxies })
     }
 
+    /// Whether a request to this address is sent to a proxy.
+    pub(crate) fn is_proxied(&self, url: &Url) -> bool {
+        self.proxies.lead_to(url)
+    }
+
     /// Sends a request and waits for the head of the answer. Dropping the future closes the connection.
     pub async fn send(&self, outgoing: &Outgoing, attachments: &[Attachment]) -> Result<Response, TransportFault> {
         let Outgoing { method, url, headers, body, hidden: _, secrets: _ } = outgoing;
@@ -178,30 +186,59 @@ impl Transport {
             }
             let error = error.without_url();
             tracing::debug!(error = &error as &dyn std::error::Error, "no server was reached");
-            let way = if self.proxies.lead_to(url) { Way::Proxied } else { Way::Direct };
+            let way = if self.is_proxied(url) { Way::Proxied } else { Way::Direct };
             TransportFault::Unreachable(Obstacle::of(&error, url, way))
         })
     }
 }
 
-/// Reads a whole answer, up to a limit.
+/// What a whole answer is, as far as its end depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// One document: an object that is closed may be all of it.
+    Document,
+    /// A document in each line: behind one there may be another.
+    Lines,
+}
+
+/// Reads a whole answer that is one document, up to a limit.
 pub async fn read_body(response: &mut Inflow, limit: usize) -> Result<Bytes, TransportFault> {
     match next_piece(response).await? {
-        Some(first) => read_rest(first, response, limit).await,
+        Some(first) => read_rest(first, response, Content::Document, limit).await,
         None => Ok(Bytes::new()),
     }
 }
 
 /// Reads the rest of an answer of which the first piece is there, up to a limit. An answer in one piece is not copied.
-pub async fn read_rest(first: Bytes, response: &mut Inflow, limit: usize) -> Result<Bytes, TransportFault> {
+///
+/// A document that is a closed object is the whole answer where the server neither says how long it is nor marks its end:
+/// one that leaves the connection open is not waited for longer than a moment. Any other answer is read to its end.
+pub async fn read_rest(
+    first: Bytes,
+    response: &mut Inflow,
+    content: Content,
+    limit: usize,
+) -> Result<Bytes, TransportFault> {
     let mut body = Body::One(first);
+    let may_end_early = content == Content::Document && response.end() == End::Untold;
     loop {
         if body.len() > limit {
             return Err(TransportFault::TooLarge { limit });
         }
-        let Some(piece) = next_piece(response).await? else { return Ok(body.into_bytes()) };
+        let next = if may_end_early && is_closed_object(body.as_slice()) {
+            timeout(MOMENT, next_piece(response)).await.unwrap_or(Ok(None))?
+        } else {
+            next_piece(response).await?
+        };
+        let Some(piece) = next else { return Ok(body.into_bytes()) };
         body = body.and(&piece);
     }
+}
+
+/// Whether a body is one object of JSON and nothing else.
+fn is_closed_object(body: &[u8]) -> bool {
+    let body = body.trim_ascii();
+    body.starts_with(b"{") && body.ends_with(b"}") && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
 }
 
 /// The beginning of an answer, as far as it comes in time and fits: half of an error's text is better than none.
@@ -234,6 +271,13 @@ impl Body {
         match self {
             Self::One(bytes) => bytes.len(),
             Self::Many(bytes) => bytes.len(),
+        }
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::One(bytes) => bytes,
+            Self::Many(bytes) => bytes,
         }
     }
 

@@ -40,6 +40,25 @@ pub struct Counts {
     pub failed: Option<u64>,
 }
 
+impl Batch {
+    /// Whether anything can be fetched of it: answers, or what is wrong with questions.
+    pub fn has_results(&self) -> bool {
+        match self.state {
+            State::Completed => true,
+            State::Failed | State::Expired | State::Cancelled => {
+                !self.files.is_empty() || self.counts.succeeded.is_some_and(|count| count > 0)
+            }
+            State::Waiting | State::Running | State::Cancelling => false,
+        }
+    }
+
+    /// How many questions have neither an answer nor an error, where so many have one.
+    pub fn missing(&self, outcomes: usize) -> Option<u64> {
+        let outcomes = u64::try_from(outcomes).unwrap_or(u64::MAX);
+        self.counts.total.and_then(|total| total.checked_sub(outcomes)).filter(|missing| *missing > 0)
+    }
+}
+
 impl State {
     /// Whether nothing more will happen to the batch.
     pub const fn is_over(self) -> bool {

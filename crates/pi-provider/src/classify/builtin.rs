@@ -16,6 +16,8 @@ pub(super) struct Builtin {
     /// Codes that stand above failures of any kind.
     pub(super) headings: Vec<String>,
     pub(super) messages: Vec<Words>,
+    /// Words of servers that take no tools.
+    pub(super) refused_tools: Vec<Regex>,
     pub(super) waits: Vec<Regex>,
     pub(super) places: Places,
 }
@@ -54,6 +56,7 @@ struct Written {
     codes: HashMap<String, ErrorCode>,
     headings: Vec<String>,
     messages: Vec<WrittenWords>,
+    refused_tools: Vec<String>,
     waits: Vec<String>,
     places: Places,
 }
@@ -85,6 +88,7 @@ impl Builtin {
                     statuses: words.statuses,
                 })
                 .collect(),
+            refused_tools: written.refused_tools.iter().map(|pattern| compile(pattern)).collect(),
             waits: written.waits.iter().map(|pattern| compile(pattern)).collect(),
             places: written.places,
         }

@@ -6,7 +6,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use reqwest::header::HeaderMap;
+use reqwest::{
+    StatusCode,
+    header::{CONTENT_TYPE, HeaderMap},
+};
 use tokio::time::sleep;
 
 use super::{
@@ -26,7 +29,8 @@ use crate::{
     retry::{Decision, Retrying},
     secret::{Carried, Secret, hide, hide_in_address},
     transport::{
-        Inflow, Outgoing, Transport, TransportFault, is_on_this_machine, next_piece, read_beginning, read_rest,
+        Content, Inflow, Obstacle, Outgoing, Transport, TransportFault, is_on_this_machine, next_piece, read_beginning,
+        read_rest,
     },
 };
 
@@ -51,6 +55,8 @@ pub(super) struct Exchange<'a> {
     /// For all attempts together.
     pub(super) deadline: Option<Deadline>,
     pub(super) largest_answer: usize,
+    /// What a whole answer is, unless it says that it has lines.
+    pub(super) content: Content,
     pub(super) attempts: Attempts,
 }
 
@@ -169,6 +175,12 @@ impl Exchange<'_> {
             let to = page::destination(&self.outgoing.url, &headers).map(|to| hide(&to, &self.outgoing.hidden));
             return Err(CallError::Redirected { provider: self.manifest.id.clone(), status: status.as_u16(), to });
         }
+        if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED && self.transport.is_proxied(&self.outgoing.url) {
+            return Err(CallError::Unreachable {
+                provider: self.manifest.id.clone(),
+                source: Obstacle::ProxyCredential,
+            });
+        }
         if !status.is_success() {
             let body = read_beginning(&mut response, LARGEST_REFUSAL, REFUSAL_PATIENCE).await;
             // Values of variables are found by the letter below: they may be short.
@@ -189,11 +201,12 @@ impl Exchange<'_> {
             return Err(CallError::WebPage { provider: self.manifest.id.clone(), address: self.address() });
         }
         has_begun.store(first.is_some(), Ordering::Relaxed);
+        let content = if is_in_lines(&headers) { Content::Lines } else { self.content };
         let body = match (self.mode, first) {
             (Mode::Stream, Some(first)) => ReplyBody::Stream { first, rest: Box::new(response) },
             (Mode::Stream, None) => return Err(CallError::Truncated { provider: self.manifest.id.clone() }),
             (Mode::Whole, Some(first)) => {
-                let rest = read_rest(first, &mut response, self.largest_answer).await;
+                let rest = read_rest(first, &mut response, content, self.largest_answer).await;
                 ReplyBody::Whole(rest.map_err(|fault| self.fault(fault))?)
             }
             (Mode::Whole, None) => ReplyBody::Whole(Bytes::new()),
@@ -238,6 +251,13 @@ impl Exchange<'_> {
 
 /// What is wrong with an answer that is packed in a known way, and not what it says.
 pub(super) const GARBLED: &str = "it says that it is compressed, and cannot be unpacked";
+
+/// Whether an answer says that there is a document in each of its lines.
+fn is_in_lines(headers: &HeaderMap) -> bool {
+    let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    ["ndjson", "jsonl", "jsonlines", "json-lines", "json-seq"].iter().any(|ending| kind.ends_with(ending))
+}
 
 /// A refusal, judged by the manifest and without the credential that the provider may have quoted.
 pub(super) fn refused(

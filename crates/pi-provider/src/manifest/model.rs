@@ -26,6 +26,12 @@ pub struct ModelEntry {
     pub knowledge_cutoff: Option<String>,
     #[serde(default)]
     pub status: Option<String>,
+    /// Ours: the day on which it is or was switched off, as 2027-01-14.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_on: Option<String>,
+    /// Ours: the id of the model that its provider names in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub successor: Option<String>,
     #[serde(default)]
     pub pricing: Option<Pricing>,
     #[serde(default)]

@@ -1,7 +1,7 @@
 //! The words of an operation that is no chat, where a provider has other ones than its dialect.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::expression;
 
@@ -13,6 +13,12 @@ pub struct Wording {
     /// The member for the length of vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<String>,
+    /// The member for the size of a picture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<String>,
+    /// Members that ask for a picture itself instead of its address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inline: Option<Map<String, Value>>,
     /// What a model that hears in a chat is asked to do with a recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instruction: Option<String>,
@@ -50,9 +56,24 @@ impl Wording {
 
     /// These words, and the usual ones where there are none.
     pub(crate) fn or(self, usual: &Self) -> Self {
-        let Self { dimensions, instruction, language, item, creation, jobs, cancel, results, answers, id } = self;
+        let Self {
+            dimensions,
+            size,
+            inline,
+            instruction,
+            language,
+            item,
+            creation,
+            jobs,
+            cancel,
+            results,
+            answers,
+            id,
+        } = self;
         Self {
             dimensions: dimensions.or_else(|| usual.dimensions.clone()),
+            size: size.or_else(|| usual.size.clone()),
+            inline: inline.or_else(|| usual.inline.clone()),
             instruction: instruction.or_else(|| usual.instruction.clone()),
             language: language.or_else(|| usual.language.clone()),
             item: item.or_else(|| usual.item.clone()),

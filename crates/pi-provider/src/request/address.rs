@@ -4,7 +4,12 @@ use std::{borrow::Cow, collections::BTreeSet, fmt};
 
 use url::Url;
 
-use super::{Mode, Target, base::in_form_of, change::Changes, rules::Rules};
+use super::{
+    Mode, Target,
+    base::{foreign_path, in_form_of},
+    change::Changes,
+    rules::Rules,
+};
 use crate::{
     dialect::{Chat, Dialect},
     error::CallError,
@@ -60,7 +65,20 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, Cal
     let own = || Cow::Borrowed(target.manifest.endpoint.base_url.as_str());
     let of_model = || target.entry.and_then(|entry| entry.base_url.as_ref()).map(|own| own.0.as_str());
     let given = target.base_url.or_else(of_model);
+    if let Some(usual) = given.and_then(|given| foreign_path(target.manifest, target.entry, given)) {
+        let (path, adapter, id) = (&usual.path, &usual.adapter, &target.manifest.id);
+        let reason = format!(
+            "it ends with {path}, where another API is spoken ({adapter}) than the one that is wanted of {id}; write it \
+             without that, or name a provider that speaks it there"
+        );
+        return Err(CallError::Option { option: "base_url".to_owned(), reason });
+    }
     let base = given.map_or_else(own, |given| in_form_of(target.manifest, target.entry, given));
+    // As a part of its own such a name would lead upwards, escaped or not.
+    if matches!(model, "." | "..") && [path, base.as_ref()].iter().any(|text| text.contains("/{model}")) {
+        let reason = format!("{model} would lead to another path");
+        return Err(CallError::Option { option: "model".to_owned(), reason });
+    }
     let (path, model) = (path.replace("{model}", &escaped(model)), escaped(model));
     let mut hidden = Vec::new();
     let mut whole = String::new();

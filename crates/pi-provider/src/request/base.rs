@@ -12,11 +12,31 @@ use crate::{
     manifest::{Manifest, ModelEntry},
 };
 
+/// The dialect whose path the given address carries, where it is one that this provider does not speak: it would be asked
+/// there for what it does not know.
+pub(super) fn foreign_path(manifest: &Manifest, model: Option<&ModelEntry>, given: &str) -> Option<&'static Chat> {
+    let given = bare(given);
+    let spoken = |dialect: Dialect| dialect == Dialect::of(manifest, model) || has_operation(manifest, dialect);
+    TELLING.into_iter().find(|dialect| carries(given, Chat::of(*dialect)) && !spoken(*dialect)).map(Chat::of)
+}
+
+/// Dialects with a path that is nothing else; Cohere's `/chat` may be part of any address, and Gemini's has the model in it.
+const TELLING: [Dialect; 3] = [Dialect::OpenaiChat, Dialect::OpenaiResponses, Dialect::AnthropicMessages];
+
+/// Without query and slashes at its end.
+fn bare(given: &str) -> &str {
+    given.split_once('?').map_or(given, |(given, _)| given).trim_end_matches('/')
+}
+
 /// The given address in the form of the manifest's own one, without a slash at its end.
 pub(crate) fn in_form_of<'g>(manifest: &Manifest, model: Option<&ModelEntry>, given: &'g str) -> Cow<'g, str> {
-    let (given, query) = given.split_once('?').map_or((given, None), |(given, query)| (given, Some(query)));
+    let query = given.split_once('?').map(|(_, query)| query);
+    let given = bare(given);
     let dialect = Dialect::of(manifest, model);
-    let given = without_chat(given.trim_end_matches('/'), Chat::of(dialect));
+    // Of the dialects that it speaks, the model decides and not the address.
+    let copied = [dialect].into_iter().chain(TELLING.into_iter().filter(|it| has_operation(manifest, *it)));
+    let copied = copied.map(Chat::of).find(|usual| carries(given, usual));
+    let given = copied.map_or(given, |usual| without_chat(given, usual));
     // Where no operation of the manifest speaks the dialect of the model, its paths say nothing.
     let formed = if dialect == Dialect::of(manifest, None) || has_operation(manifest, dialect) {
         placed(manifest, given)
@@ -31,13 +51,13 @@ pub(crate) fn in_form_of<'g>(manifest: &Manifest, model: Option<&ModelEntry>, gi
 
 /// The address without the path of a chat behind it: people copy it from examples, as it is asked there.
 fn without_chat<'g>(given: &'g str, usual: &Chat) -> &'g str {
-    match given.strip_suffix(usual.path.as_str()) {
-        // What is left must name a server.
-        Some(rest) if rest.split_once("://").is_some_and(|(_, rest)| !rest.trim_matches('/').is_empty()) => {
-            rest.trim_end_matches('/')
-        }
-        Some(_) | None => given,
-    }
+    given.strip_suffix(usual.path.as_str()).unwrap_or(given).trim_end_matches('/')
+}
+
+/// Whether the path of a chat stands at its end, and a server before it.
+fn carries(given: &str, usual: &Chat) -> bool {
+    let server = given.strip_suffix(usual.path.as_str()).and_then(|rest| rest.split_once("://"));
+    server.is_some_and(|(_, server)| !server.trim_matches('/').is_empty())
 }
 
 fn placed<'g>(manifest: &Manifest, given: &'g str) -> Cow<'g, str> {

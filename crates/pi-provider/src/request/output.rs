@@ -91,7 +91,8 @@ fn anthropic(format: &ResponseFormat, changes: &mut Changes) -> Option<Value> {
             let closed = Closed::of(schema);
             if !closed.left_out.is_empty() {
                 let words = closed.left_out.iter().copied().collect::<Vec<_>>().join(", ");
-                changes.changed("response_format", format!("without {words}, which the API refuses in a schema"));
+                let reason = format!("{words} are told in descriptions, because the API refuses them in a schema");
+                changes.changed("response_format", reason);
             }
             if closed.has_closed {
                 changes.changed("response_format", "objects are closed (additionalProperties: false), as the API asks");
@@ -101,7 +102,8 @@ fn anthropic(format: &ResponseFormat, changes: &mut Changes) -> Option<Value> {
     }
 }
 
-/// A schema as Anthropic takes it: every object closed, and without the limits of numbers, texts and lists.
+/// A schema as Anthropic takes it: every object closed, and the limits of numbers, texts and lists in words, which the model
+/// reads and nothing enforces.
 struct Closed {
     schema: Value,
     has_closed: bool,
@@ -137,11 +139,20 @@ impl Closed {
     fn close(&mut self, schema: &mut Value) {
         let Value::Object(members) = schema else { return };
         let is_taken = |name: &str, value: &Value| name == "minItems" && value.as_u64().is_some_and(|least| least < 2);
+        let mut limits = Vec::new();
         for name in REFUSED {
             if members.get(name).is_some_and(|value| !is_taken(name, value)) {
-                members.shift_remove(name);
+                limits.extend(members.shift_remove(name).map(|value| format!("{name}: {value}")));
                 self.left_out.insert(name);
             }
+        }
+        if !limits.is_empty() {
+            let limits = format!("({})", limits.join(", "));
+            let described = match members.get("description").and_then(Value::as_str) {
+                Some(text) if !text.is_empty() => format!("{text} {limits}"),
+                Some(_) | None => limits,
+            };
+            members.insert("description".to_owned(), described.into());
         }
         let is_object = match members.get("type") {
             Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
@@ -214,7 +225,7 @@ mod tests {
     #[test]
     fn schema_for_anthropic_is_closed_and_without_limits() {
         let schema = json!({"type": "object", "required": ["minimum"], "properties": {
-            "minimum": {"type": "integer", "minimum": 1, "maximum": 9},
+            "minimum": {"type": "integer", "minimum": 1, "maximum": 9, "description": "How many."},
             "names": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"type": "string", "minLength": 2}},
             "more": {"anyOf": [{"type": "null"}, {"type": ["object", "null"], "properties": {"a": {"type": "string"}}}]},
         }});
@@ -223,8 +234,9 @@ mod tests {
         assert_eq!(
             anthropic(&format, &mut changes).unwrap()["schema"],
             json!({"type": "object", "required": ["minimum"], "additionalProperties": false, "properties": {
-                "minimum": {"type": "integer"},
-                "names": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+                "minimum": {"type": "integer", "description": "How many. (minimum: 1, maximum: 9)"},
+                "names": {"type": "array", "minItems": 1, "description": "(maxItems: 3)",
+                          "items": {"type": "string", "description": "(minLength: 2)"}},
                 "more": {"anyOf": [{"type": "null"}, {"type": ["object", "null"], "additionalProperties": false,
                                                      "properties": {"a": {"type": "string"}}}]},
             }})
@@ -233,7 +245,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "changed response_format: without maxItems, maximum, minLength, minimum, which the API refuses in a schema",
+                "changed response_format: maxItems, maximum, minLength, minimum are told in descriptions, because the API refuses them in a schema",
                 "changed response_format: objects are closed (additionalProperties: false), as the API asks",
             ]
         );

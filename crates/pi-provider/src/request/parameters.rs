@@ -172,7 +172,9 @@ pub(super) fn tell_replaced(
 /// Adds declared defaults, and what must not be missing.
 fn fill(names: &Names<'_>, sent: &mut Vec<(String, Value)>, changes: &mut Changes) -> Result<(), CallError> {
     let has = |sent: &[(String, Value)], name: &str| sent.iter().any(|(sent, _)| sent == name);
-    for (name, parameter) in &names.manifest.parameters {
+    // Most have neither, and it takes several lookups to tell what each is called here.
+    let matters = |parameter: &Parameter| parameter.default.is_some() || parameter.required;
+    for (name, parameter) in names.manifest.parameters.iter().filter(|(_, parameter)| matters(parameter)) {
         let standard = names.standard(name);
         if has(sent, standard) || names.obstacle(standard).is_some() {
             continue;

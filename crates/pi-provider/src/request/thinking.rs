@@ -22,6 +22,8 @@ use crate::{
 const LEVEL: &str = "$level";
 /// The least number of tokens that thinking is given.
 const LEAST_BUDGET: u64 = 1024;
+/// The least that is left for the answer itself: thinking that nothing can follow is paid for in vain.
+const LEAST_ANSWER: u64 = 256;
 
 /// What thinking does to a request beside its members.
 #[derive(Debug, Default, PartialEq)]
@@ -94,19 +96,37 @@ pub(super) fn activate(
         }
         return Activation::default();
     };
-    if level != wanted {
-        changes.changed("thinking", format!("{wanted} is not a level of this model, {level} is"));
-    }
     let is_on = level != ThinkingLevel::Off;
-    if is_on && !format.on.values().any(has_level) && levels.are_several() {
-        tell_switch(level, changes);
-    } else if is_on && let Some(same) = levels.same(level, &value) {
-        changes.changed("thinking", format!("{level} is sent as {value}, as {same} is"));
-    }
     let template = if is_on || format.off.is_empty() { &format.on } else { &format.off };
-    let Some(value) = within_limit(&levels, format, names, (level, value), members, changes) else {
-        merge(members, &format.off);
-        return Activation::default();
+    let limit = at(members, &names.place_in_body("max_tokens")).and_then(Value::as_u64);
+    let limit = limit.filter(|_| format.below_max_tokens);
+    let room = limit.zip(value.as_u64()).map_or(Room::Enough, |(limit, budget)| levels.room(budget, limit, level));
+    let limit = limit.unwrap_or_default();
+    let value = match room {
+        Room::Enough => {
+            tell_level(&levels, format, wanted, (level, &value), changes);
+            value
+        }
+        Room::Less(budget) => {
+            tell_level(&levels, format, wanted, (level, &value), changes);
+            changes.changed("thinking", format!("{budget} tokens, to stay below max_tokens ({limit})"));
+            budget.into()
+        }
+        Room::Least(budget) => {
+            let least = format!("{budget} tokens, the least of this model, which cannot be told not to think");
+            changes.changed("thinking", format!("{least}: an answer of {limit} tokens leaves no room for more"));
+            budget.into()
+        }
+        Room::Nothing if levels.has_off() => {
+            changes.dropped("thinking", format!("an answer of {limit} tokens leaves no room for it"));
+            merge(members, &format.off);
+            return Activation::default();
+        }
+        Room::Nothing => {
+            let why = format!("an answer of {limit} tokens leaves no room for it");
+            changes.dropped("thinking", format!("{why}, and this model cannot be told not to think"));
+            return Activation::default();
+        }
     };
     for (path, member) in template {
         place(members, path, filled(member, &value));
@@ -115,6 +135,25 @@ pub(super) fn activate(
         remove_forbidden(format, names, members);
     }
     Activation { value: Some(value), is_on, ..Activation::default() }
+}
+
+/// Says where the level that is sent is another one than it seems.
+fn tell_level(
+    levels: &Levels<'_>,
+    format: &ThinkingFormat,
+    wanted: ThinkingLevel,
+    (level, value): (ThinkingLevel, &Value),
+    changes: &mut Changes,
+) {
+    if level != wanted {
+        changes.changed("thinking", format!("{wanted} is not a level of this model, {level} is"));
+    }
+    let is_on = level != ThinkingLevel::Off;
+    if is_on && !format.on.values().any(has_level) && levels.are_several() {
+        tell_switch(level, changes);
+    } else if is_on && let Some(same) = levels.same(level, value) {
+        changes.changed("thinking", format!("{level} is sent as {value}, as {same} is"));
+    }
 }
 
 /// Of a form that only turns thinking on and off.
@@ -222,6 +261,15 @@ fn excludes_choice(format: &ThinkingFormat, choice: Option<&ToolChoice>) -> bool
     is_forced && format.forbids.iter().any(|name| name == "tool_choice")
 }
 
+/// How much of the tokens of a level the limit of the answer leaves.
+enum Room {
+    Enough,
+    Less(u64),
+    /// So much thinks a model that cannot be told not to.
+    Least(u64),
+    Nothing,
+}
+
 /// The levels of a model and what stands for each.
 struct Levels<'a> {
     named: Cow<'a, IndexMap<String, Value>>,
@@ -274,6 +322,11 @@ impl<'a> Levels<'a> {
         })
     }
 
+    /// Whether the model can be told not to think.
+    fn has_off(&self) -> bool {
+        self.value(ThinkingLevel::Off).is_some()
+    }
+
     /// Whether there is more than one way to think.
     fn are_several(&self) -> bool {
         let is_on = |level: &ThinkingLevel| *level != ThinkingLevel::Off && self.value(*level).is_some();
@@ -304,15 +357,35 @@ impl<'a> Levels<'a> {
         weaker.filter_map(|level| self.named.get(level.as_str()).and_then(Value::as_u64))
     }
 
+    /// How much of a level's number of tokens fits below the limit of the answer.
+    fn room(&self, budget: u64, limit: u64, level: ThinkingLevel) -> Room {
+        if leaves_an_answer(budget, limit) {
+            return Room::Enough;
+        }
+        if let Some(less) = self.budget_within(limit, level) {
+            return Room::Less(less);
+        }
+        let numbers = self.named.values().filter_map(Value::as_u64);
+        match numbers.filter(|number| *number > 0 && *number < limit).min() {
+            Some(least) if !self.has_off() && least == budget => Room::Enough,
+            Some(least) if !self.has_off() => Room::Least(least),
+            Some(_) | None => Room::Nothing,
+        }
+    }
+
     /// A number of tokens below the limit of the answer, `None` if there is no room for thinking.
     ///
     /// Half of the answer is left for the answer itself, as far as thinking can do with less. But a level never thinks
     /// less than a weaker one whose own number of tokens fits.
     fn budget_within(&self, limit: u64, level: ThinkingLevel) -> Option<u64> {
-        let half = (limit > LEAST_BUDGET).then(|| (limit / 2).max(LEAST_BUDGET));
-        let weaker = self.budgets(level).filter(|budget| *budget < limit).max();
+        let half = leaves_an_answer(LEAST_BUDGET, limit).then(|| (limit / 2).max(LEAST_BUDGET));
+        let weaker = self.budgets(level).filter(|budget| leaves_an_answer(*budget, limit)).max();
         half.max(weaker)
     }
+}
+
+fn leaves_an_answer(budget: u64, limit: u64) -> bool {
+    budget.saturating_add(LEAST_ANSWER) <= limit
 }
 
 /// The levels of a model with those of its form that it does not name. The two strongest exist only where they are named.
@@ -329,30 +402,6 @@ fn with_usual(levels: &IndexMap<String, Value>, format: &ThinkingFormat) -> Inde
         }
     }
     all
-}
-
-/// The value of a level, as far as the limit of the answer has room for it.
-fn within_limit(
-    levels: &Levels<'_>,
-    format: &ThinkingFormat,
-    names: &Names<'_>,
-    (level, value): (ThinkingLevel, Value),
-    members: &Map<String, Value>,
-    changes: &mut Changes,
-) -> Option<Value> {
-    let limit = at(members, &names.place_in_body("max_tokens")).and_then(Value::as_u64);
-    let (Some(limit), Some(budget), true) = (limit, value.as_u64(), format.below_max_tokens) else {
-        return Some(value);
-    };
-    if budget < limit {
-        return Some(value);
-    }
-    let Some(budget) = levels.budget_within(limit, level) else {
-        changes.dropped("thinking", format!("an answer of {limit} tokens leaves no room for it"));
-        return None;
-    };
-    changes.changed("thinking", format!("{budget} tokens, to stay below max_tokens ({limit})"));
-    Some(budget.into())
 }
 
 /// The template with the level's value in it.

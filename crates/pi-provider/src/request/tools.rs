@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::{Target, change::Changes, rules::Rules};
 use crate::{
     call::{Call, Options, ToolChoice},
-    error::CallError,
+    error::{CallError, Failure},
     manifest::{
-        Capability,
+        Capability, ModelEntry,
         capability::{Reliability, TextFallback},
     },
     text_call::{Grammar, Leniency, prompt},
@@ -66,6 +66,24 @@ pub fn text_calls(target: &Target<'_>, tools: &[Tool]) -> Option<Grammar> {
         ToolsAs::Native if is_relied_on => None,
         ToolsAs::Native | ToolsAs::Text(_) => Some(Grammar::of(fallback, Leniency::Lenient, tools)),
     }
+}
+
+/// Whether this is how a model, or its server, says that it takes no tools.
+pub(crate) fn refuses_tools(error: &CallError) -> bool {
+    error.failure().is_some_and(Failure::refuses_tools)
+}
+
+/// The model as one that is told of its tools in words, where it would get them otherwise and the manifest has a form for
+/// that.
+pub(crate) fn in_words(target: &Target<'_>, tools: &[Tool]) -> Option<ModelEntry> {
+    let has_form = target.manifest.capabilities.tool_calling.text_fallback.is_some();
+    let were_sent = !tools.is_empty() && matches!(tools_as(target, tools), Ok(ToolsAs::Native));
+    if !has_form || !were_sent {
+        return None;
+    }
+    let mut entry = target.entry.cloned().unwrap_or_default();
+    entry.model_capabilities.tool_call = Some(false);
+    Some(entry)
 }
 
 /// The definitions that are sent natively.

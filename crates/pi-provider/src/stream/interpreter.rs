@@ -52,6 +52,7 @@ struct Candidate {
     refused: bool,
     finish: Option<Finish>,
     text: Told,
+    thoughts: Told,
     calls: Told,
 }
 
@@ -94,7 +95,7 @@ impl Interpreter {
     pub(super) fn apply(&mut self, event: Match<'_, '_>, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
         match event.kind() {
             Kind::Content => self.content(event, out),
-            Kind::Thinking => thinking(event, out),
+            Kind::Thinking => self.thinking(event, out),
             Kind::CallStarted | Kind::CallPiece => self.call(event, out),
             Kind::CallEnded => {
                 let id = call_id(event);
@@ -179,6 +180,24 @@ impl Interpreter {
         }
         if says {
             self.refuse(event);
+        }
+    }
+
+    /// Hands on a piece of thinking, or the whole of it where no piece came. What comes with one whole item, such as its
+    /// signature, is not said in pieces.
+    fn thinking(&mut self, event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
+        let (candidate, way) = (candidate(event), Told::by(event));
+        let is_new = self.candidate(candidate).thoughts.admits(way);
+        if !is_new && way == Told::Answer {
+            return;
+        }
+        let thinking = event.field(Role::Thinking).filter(|_| is_new).and_then(|found| text(found, "\n\n"));
+        let thinking = thinking.unwrap_or_default();
+        let signature = event.field(Role::Signature).map(Found::to_text).filter(|signature| !signature.is_empty());
+        let redacted = event.field(Role::Redacted).is_some_and(Found::is_true);
+        if !thinking.is_empty() || signature.is_some() {
+            let block = event.number(Role::Index);
+            out.push(StreamEvent::ThinkingDelta { candidate, block, thinking, signature, redacted });
         }
     }
 
@@ -326,16 +345,6 @@ fn call_id<'m, 'a: 'm>(event: Match<'m, 'a>) -> Option<Cow<'m, str>> {
 
 fn both_ids(id: &str, item: &str) -> Cow<'static, str> {
     Cow::Owned(format!("{id}|{item}"))
-}
-
-fn thinking(event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
-    let thinking = event.field(Role::Thinking).and_then(|found| text(found, "\n\n")).unwrap_or_default();
-    let signature = event.field(Role::Signature).map(Found::to_text).filter(|signature| !signature.is_empty());
-    let redacted = event.field(Role::Redacted).is_some_and(Found::is_true);
-    if !thinking.is_empty() || signature.is_some() {
-        let (candidate, block) = (candidate(event), event.number(Role::Index));
-        out.push(StreamEvent::ThinkingDelta { candidate, block, thinking, signature, redacted });
-    }
 }
 
 /// A text, or the texts in a list of parts.

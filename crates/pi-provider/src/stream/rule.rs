@@ -208,7 +208,11 @@ impl CompiledRule {
         let kind = Kind::of(&rule.emit);
         let has_path = |field: &CompiledField| matches!(field.source, Source::Path(_));
         let of_role = |role: &Role| fields.iter().position(|field| field.role == *role && has_path(field));
-        let primary = kind.primary().iter().find_map(of_role).or_else(|| fields.iter().position(has_path));
+        // Where no field is known to matter most, one that walks an array: else the order of the file would decide
+        // whether each element gives an event.
+        let walks = |field: &CompiledField| field.path().is_some_and(|path| !path.spine().is_empty());
+        let any = || fields.iter().position(walks).or_else(|| fields.iter().position(has_path));
+        let primary = kind.primary().iter().find_map(of_role).or_else(any);
         let (candidate, selected) = (terms.candidate.cloned(), terms.selected);
         Ok(Self {
             name: rule.emit.as_str().into(),
@@ -305,5 +309,25 @@ impl Source {
         }
         let steps = text.contains(['.', '[']).then(|| Path::parse(text).ok()).flatten();
         Ok(steps.map_or_else(|| Self::Literal(value.clone()), Self::Path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tape::Tape;
+
+    #[test]
+    fn each_element_gives_an_event_whatever_stands_first() {
+        for extract in [json!({"id": "$.id", "hit": "$.hits[*].n"}), json!({"hit": "$.hits[*].n", "id": "$.id"})] {
+            let rule = json!({"match": "$.hits", "emit": "Searched", "extract": extract});
+            let mapping = Mapping::compile(&[serde_json::from_value(rule).unwrap()]).unwrap();
+            let frame = json!({"id": "x", "hits": [{"n": 1}, {"n": 2}]}).to_string();
+            let mut tape = Tape::new();
+            let emissions = mapping.map(tape.read(&frame).unwrap());
+            assert_eq!(emissions.len(), 2, "{extract}");
+        }
     }
 }

@@ -49,6 +49,7 @@ struct Places<P> {
     billed_prompt: Vec<P>,
     billed_completion: Vec<P>,
     cost: Vec<P>,
+    currency: Vec<P>,
 }
 
 /// What is counted; see `rules/usage.yaml`.
@@ -68,6 +69,7 @@ pub(super) enum Count {
     BilledPrompt,
     BilledCompletion,
     Cost,
+    Currency,
 }
 
 /// What has been counted so far, in the provider's terms. Counts of a stream never shrink, so the largest is the latest;
@@ -88,6 +90,8 @@ pub struct Counts {
     billed_prompt: Option<u64>,
     billed_completion: Option<u64>,
     cost: Option<f64>,
+    /// The cost is not in US dollars.
+    is_foreign: bool,
 }
 
 static BUILT_IN: LazyLock<Places<Path>> = LazyLock::new(|| {
@@ -166,6 +170,7 @@ impl Count {
     fn is_at<'a, T: Tree<'a>>(self, place: T) -> bool {
         match self {
             Self::Cost => money(place).is_some(),
+            Self::Currency => matches!(place.scalar(), Scalar::Text(_)),
             Self::Prompt
             | Self::PromptBeside
             | Self::Completion
@@ -189,6 +194,10 @@ impl Counts {
         let known = match count {
             Count::Cost => {
                 self.cost = money(place).or(self.cost);
+                return;
+            }
+            Count::Currency => {
+                self.is_foreign = matches!(place.scalar(), Scalar::Text(text) if !text.eq_ignore_ascii_case("USD"));
                 return;
             }
             Count::Prompt => &mut self.prompt,
@@ -241,14 +250,14 @@ impl Counts {
             cache_write_1h: self.cache_write_1h,
             billed_prompt: self.billed_prompt,
             billed_completion: self.billed_completion,
-            cost: self.cost,
+            cost: self.cost.filter(|_| !self.is_foreign),
         }
     }
 }
 
 impl<P> Places<P> {
     /// All of them, each with what it counts.
-    fn all(&self) -> [(Count, &[P]); 14] {
+    fn all(&self) -> [(Count, &[P]); 15] {
         [
             (Count::Prompt, &self.prompt),
             (Count::PromptBeside, &self.prompt_beside),
@@ -264,6 +273,7 @@ impl<P> Places<P> {
             (Count::BilledPrompt, &self.billed_prompt),
             (Count::BilledCompletion, &self.billed_completion),
             (Count::Cost, &self.cost),
+            (Count::Currency, &self.currency),
         ]
     }
 
@@ -284,6 +294,7 @@ impl<P> Places<P> {
             billed_prompt: all(self.billed_prompt),
             billed_completion: all(self.billed_completion),
             cost: all(self.cost),
+            currency: all(self.currency),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 use bytes::Bytes;
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use reqwest::{
-    Response,
-    header::{CONTENT_ENCODING, HeaderMap},
+    Response, Version,
+    header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
 };
 
 use super::TransportFault;
@@ -16,8 +16,18 @@ use super::TransportFault;
 pub struct Inflow {
     response: Response,
     packing: Packing,
+    end: End,
     /// Arrived, and not unpacked yet.
     packed: Bytes,
+}
+
+/// How the end of an answer shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By its length, or by a mark: what is not there yet will come.
+    Told,
+    /// By the end of the connection alone.
+    Untold,
 }
 
 /// So much is unpacked at once, in bytes: what comes of it, at most a thousand times as much, must fit.
@@ -39,12 +49,18 @@ enum Packing {
 impl Inflow {
     pub(crate) fn of(response: Response) -> Self {
         let packing = Packing::of(response.headers());
-        Self { response, packing, packed: Bytes::new() }
+        let end = End::of(response.version(), response.headers());
+        Self { response, packing, end, packed: Bytes::new() }
     }
 
     /// The headers; they are gone afterwards.
     pub(crate) fn take_headers(&mut self) -> HeaderMap {
         std::mem::take(self.response.headers_mut())
+    }
+
+    /// How its end shows.
+    pub(crate) fn end(&self) -> End {
+        self.end
     }
 
     /// How it is compressed, where that is not understood here.
@@ -79,6 +95,14 @@ impl Inflow {
                 return Ok(Some(piece));
             }
         }
+    }
+}
+
+impl End {
+    fn of(version: Version, headers: &HeaderMap) -> Self {
+        // From version 2 on the protocol itself marks the end.
+        let is_marked = version > Version::HTTP_11 || headers.contains_key(TRANSFER_ENCODING);
+        if is_marked || headers.contains_key(CONTENT_LENGTH) { Self::Told } else { Self::Untold }
     }
 }
 

@@ -1,7 +1,10 @@
 //! What comes back when all goes well, and when the answer itself is broken.
 
 use pi_provider::{CallError, ErrorCode, Finish, Manifest, StreamEvent, Termination};
-use pi_testkit::{Reply, Script, server::Step};
+use pi_testkit::{
+    Reply, Script,
+    server::{Framing, Step},
+};
 use serde_json::json;
 
 use super::*;
@@ -44,6 +47,38 @@ async fn whole_answer_gives_the_same_kind_of_events() {
     assert_eq!(completion.facts.status, Some(200));
     assert!(!completion.body.is_empty());
     assert_ne!(fixture.server.requests()[0].json()["stream"], true);
+}
+
+/// It neither says how long the answer is nor ends it.
+#[tokio::test]
+async fn whole_answer_ends_with_its_object_and_not_with_the_connection() {
+    let choice = json!({"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"});
+    let body = json!({ "choices": [choice] }).to_string();
+    let (first, second) = body.split_at(body.len() / 2);
+    let head = Step::Head { status: 200, headers: Vec::new(), framing: Framing::Close };
+    let pieces = [first, second].map(|piece| Step::Bytes(piece.as_bytes().to_vec()));
+    let reply = Reply { steps: [head].into_iter().chain(pieces).chain([Step::Hang]).collect() };
+    let fixture = Fixture::new(Script::new().then(reply)).await;
+    let completion = fixture.complete().await.unwrap();
+    assert!(completion.events.contains(&content("Hi")), "{:?}", completion.events);
+}
+
+/// However long it is silent in between.
+#[tokio::test]
+async fn whole_answer_is_read_to_the_end_that_is_told() {
+    let choice = json!({"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"});
+    let body = json!({ "choices": [choice] }).to_string();
+    let lines = ("content-type".to_owned(), "application/x-ndjson; charset=utf-8".to_owned());
+    for (framing, headers) in
+        [(Framing::Length(body.len() + 1), vec![]), (Framing::Chunked, vec![]), (Framing::Close, vec![lines])]
+    {
+        let head = Step::Head { status: 200, headers, framing };
+        let pause = Step::Wait(Duration::from_millis(800));
+        let steps = vec![head, Step::Bytes(body.clone().into_bytes()), pause, Step::Bytes(b"\n".to_vec())];
+        let fixture = Fixture::new(Script::new().then(Reply { steps })).await;
+        let completion = fixture.complete().await.unwrap();
+        assert_eq!(completion.body, format!("{body}\n"), "{framing:?}");
+    }
 }
 
 #[tokio::test]

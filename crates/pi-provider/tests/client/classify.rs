@@ -57,6 +57,7 @@ fn built_in_meanings_need_no_manifest() {
         (529, anthropic("overloaded_error", "Overloaded"), Overloaded),
         (500, anthropic("api_error", "Internal"), ServerError),
         (400, openai("api_error", Value::Null, "m does not support tools"), InvalidRequest),
+        (500, openai("server_error", json!(500), "tools param requires --jinja flag"), InvalidRequest),
         (404, openai("api_error", Value::Null, "model not found"), NotFound),
         (429, openai("api_error", Value::Null, "later"), RateLimited),
         (400, anthropic(invalid, "prompt is too long: 200001 tokens > 200000 maximum"), RequestTooLarge),

@@ -5,13 +5,14 @@ use std::time::Duration;
 use pi_provider::{
     catalog::{Catalog, Entry, Source},
     credential::Trust,
-    local::{LocalServer, Probe, ProbeError, find},
+    local::{LocalServer, Patience, Probe, ProbeError, USUAL_PATIENCE, find},
     transport::Transport,
 };
 use pi_testkit::{Reply, Script, Server};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const SECONDS: Duration = Duration::from_secs(5);
+const PATIENCE: Patience = Patience { presence: SECONDS, details: SECONDS };
 
 fn entry(id: &str) -> Entry {
     Catalog::load(&[Source::built_in()]).provider(id).unwrap().clone()
@@ -22,7 +23,7 @@ fn nothing(_: &str) -> Option<String> {
 }
 
 fn transport() -> Transport {
-    Transport::near(PATIENCE).unwrap()
+    Transport::near(SECONDS).unwrap()
 }
 
 async fn serve(routes: &[(&str, Value)]) -> Server {
@@ -75,7 +76,7 @@ async fn ollama_is_found_with_its_models() {
 /// What the server tells of each model by its name decides what it is asked for.
 #[tokio::test]
 async fn ollama_tells_what_each_model_can_do() {
-    let tags = json!({ "models": [{ "name": "nomic-embed-text" }, { "name": "qwen3:8b" }, { "name": "old" }] });
+    let tags = json!({ "models": [{ "name": "nomic-embed-text" }, { "name": "qwen3:8b" }, { "name": "old" }, { "name": "mute" }] });
     let show = |capabilities: Value, info: Value| {
         Reply::json(200, &json!({ "capabilities": capabilities, "model_info": info }))
     };
@@ -93,6 +94,10 @@ async fn ollama_tells_what_each_model_can_do() {
                 json!({ "general.parameter_count": 8, "qwen3.context_length": 40960 }),
             ),
         );
+    let script = script.when(
+        |request| request.target == "/api/show" && request.json()["model"] == "mute",
+        show(json!([]), json!({ "llama.context_length": 4096 })),
+    );
     let server = Server::start(script.otherwise(Reply::json(404, &json!({ "error": "not found" })))).await.unwrap();
     let mut probe = Probe::of(&entry("ollama"), &nothing).unwrap().unwrap();
     probe.base_url = server.url();
@@ -108,6 +113,34 @@ async fn ollama_tells_what_each_model_can_do() {
     assert_eq!(told("nomic-embed-text"), expected(Some(2048), Some(false), Some(false), words("text", "embedding")));
     assert_eq!(told("qwen3:8b"), expected(Some(40960), Some(true), Some(true), words("text+image", "text")));
     assert_eq!(told("old"), expected(None, None, None, words("text", "text")), "nothing is told of it");
+    assert_eq!(told("mute"), expected(Some(4096), None, None, words("text", "text")), "an empty list tells nothing");
+}
+
+/// Where nothing more is told of a model its name is all that there is, and a model that embeds is not asked.
+#[tokio::test]
+async fn models_of_which_nothing_is_told_are_known_by_their_names() {
+    let names = ["nomic-embed-text:latest", "BGE-Reranker-v2", "all-minilm:22m", "gemma3:1b"];
+    let tags = json!({ "models": names.map(|name| json!({ "name": name })) });
+    let routes = [("/api/tags", tags), ("/api/version", json!({ "version": "0.12.3" }))];
+    let found = found("ollama", &routes).await.unwrap();
+    let given = names.map(|name| found[name]["modalities"]["output"][0].as_str().unwrap_or_default().to_owned());
+    assert_eq!(given, ["embedding", "ranking", "embedding", "text"]);
+}
+
+/// A server that is there may be busy; whether it is there is seen at once.
+#[tokio::test]
+async fn details_have_patience_of_their_own() {
+    assert!(USUAL_PATIENCE.details >= USUAL_PATIENCE.presence * 2, "{USUAL_PATIENCE:?}");
+    let script = Script::new()
+        .always("/api/tags", Reply::json(200, &json!({ "models": [{ "name": "qwen3:8b" }] })))
+        .always("/api/version", Reply::json(200, &json!({ "version": "0.12.3" })))
+        .otherwise(Reply::hang());
+    let server = Server::start(script).await.unwrap();
+    let mut probe = Probe::of(&entry("ollama"), &nothing).unwrap().unwrap();
+    probe.base_url = server.url();
+    let patience = Patience { details: Duration::from_millis(1), ..PATIENCE };
+    let found = find(&transport(), &[probe], patience).await;
+    assert_eq!(found[0].models["qwen3:8b"].model_capabilities.tool_call, None);
 }
 
 #[tokio::test]
@@ -175,7 +208,7 @@ async fn servers_are_asked_at_once_and_one_that_hangs_costs_only_itself() {
     for (probe, url) in probes.iter_mut().zip([hanging.url(), broken.url(), closed, ollama.url()]) {
         probe.base_url = url;
     }
-    let found = find(&transport(), &probes, Duration::from_secs(2)).await;
+    let found = find(&transport(), &probes, Patience { presence: Duration::from_secs(2), ..PATIENCE }).await;
     assert_eq!(found.iter().map(|server| server.provider.as_str()).collect::<Vec<_>>(), ["ollama"]);
 }
 

@@ -52,6 +52,19 @@ async fn plain_requests_go_through_the_proxy_with_its_password() {
     assert_eq!(request.header("proxy-authorization"), Some("Basic dXNlcjp3b3Jk"));
 }
 
+/// Behind a tunnel the proxy says it to the tunnel; without one it answers in the place of the server.
+#[tokio::test]
+async fn proxy_that_wants_a_password_is_not_taken_for_the_server() {
+    let refused = || Reply::whole(407, "text/html", b"<html>who are you?").header("proxy-authenticate", "Basic");
+    let proxied = |server: &Server| environment(&[("HTTP_PROXY", &server.url())]);
+    let proxy = fixture(Script::new().otherwise(refused()), "http://provider.test/v1", proxied).await;
+    let error = proxy.error().await;
+    let CallError::Unreachable { source, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(*source, Obstacle::ProxyCredential);
+    let direct = Fixture::new(Script::new().otherwise(refused())).await;
+    assert!(matches!(direct.error().await, CallError::Refused { .. }));
+}
+
 #[tokio::test]
 async fn excepted_hosts_and_this_machine_are_reached_directly() {
     let proxied = |server: &Server| environment(&[("ALL_PROXY", &server.url()), ("NO_PROXY", HOST)]);

@@ -123,3 +123,58 @@ async fn unclosed_call_is_decided_when_the_stream_breaks_off() {
     assert!(matches!(error, CallError::Truncated { .. }), "{error}");
     assert_eq!(show(&seen), "See <tool_call>{\"na");
 }
+
+/// Only the server knows that the model takes no tools, and it says so when it is asked.
+#[tokio::test]
+async fn model_that_refuses_tools_is_asked_again_in_words() {
+    let refused = || Reply::json(400, &json!({"error": {"message": "registry.example/small does not support tools"}}));
+    let native = json!({"native": {"supported": true, "reliability": "full"}, "text_fallback": {}});
+    let script = Script::new().then(refused()).then(streamed(WRITTEN, &stop())).then(whole(WRITTEN));
+    let fixture = fixture(script, native).await;
+    let expected = "Let me look. [read {\"path\":\"a.rs\"}] ToolUse";
+    assert_eq!(show(&events(&fixture).await), expected);
+    let completion = fixture.complete().await.unwrap();
+    assert_eq!(show(&completion.events), expected);
+    let is_told = |change: &pi_provider::request::Change| change.option == "tools";
+    assert!(completion.facts.changes.iter().any(is_told), "{:?}", completion.facts.changes);
+    let asked = fixture.server.requests();
+    let are_native: Vec<bool> = asked.iter().map(|request| !request.json()["tools"].is_null()).collect();
+    assert_eq!(are_native, [true, false, false], "what it said is remembered");
+}
+
+#[tokio::test]
+async fn refusal_of_tools_is_final_without_a_form_for_words() {
+    let refused = Reply::json(400, &json!({"error": {"message": "small does not support tools"}}));
+    let fixture = fixture(Script::new().otherwise(refused), json!({"native": {"supported": true}})).await;
+    let error = fixture.stream().await.err().unwrap();
+    assert!(error.failure().is_some_and(pi_provider::Failure::refuses_tools), "{error}");
+    assert_eq!(fixture.server.requests().len(), 1);
+}
+
+/// It is asked again at once, and the refusal is no failure of the server.
+#[tokio::test]
+async fn refusal_of_tools_by_a_status_of_the_server_is_not_its_failure() {
+    let refused =
+        json!({"error": {"code": 500, "message": "tools param requires --jinja flag", "type": "server_error"}});
+    let native = json!({"native": {"supported": true, "reliability": "full"}, "text_fallback": {}});
+    let script = Script::new().then(Reply::json(500, &refused)).then(streamed(WRITTEN, &stop()));
+    let fixture = fixture(script, native).await;
+    assert_eq!(show(&events(&fixture).await), "Let me look. [read {\"path\":\"a.rs\"}] ToolUse");
+    assert_eq!(fixture.server.requests().len(), 2);
+    assert_eq!(fixture.client.breakers().snapshots()[0].1.failures, 0);
+}
+
+#[tokio::test]
+async fn only_words_about_tools_refuse_them() {
+    let native = || json!({"native": {"supported": true, "reliability": "full"}, "text_fallback": {}});
+    for (message, requests) in [
+        ("`tool calling` is not supported with this model", 2),
+        ("m does not support tools.", 2),
+        ("Invalid tools[0].function: schema does not support toolsets", 1),
+    ] {
+        let refused = Reply::json(400, &json!({"error": {"message": message}}));
+        let fixture = fixture(Script::new().then(refused).otherwise(streamed("Hi", &stop())), native()).await;
+        assert_eq!(fixture.stream().await.is_ok(), requests == 2, "{message}");
+        assert_eq!(fixture.server.requests().len(), requests, "{message}");
+    }
+}

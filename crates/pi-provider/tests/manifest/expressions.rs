@@ -153,7 +153,7 @@ provider_contract:
         acme.yaml:15:70: warning[expression.path]: a number, *, a quoted name or a filter is expected at column 6 of "$.id[" (metadata.local.model.id)
             help: write steps from the root, such as $.choices[0].delta.content, content[*].text or $.parts[?(@.type=='text')].text
         acme.yaml:15:80: warning[ring3.local]: "extra" is not known here (metadata.local.extra)
-            help: write base_url_env, signs, model, server, details or kinds
+            help: write base_url_env, signs, model, server, details, kinds or names
     "#);
     let contract = load(&texts[0]).manifest.unwrap().contract;
     assert_eq!(contract.response_mapping.usage_path.as_deref(), Some("usage"));

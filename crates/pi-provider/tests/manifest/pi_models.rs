@@ -347,3 +347,27 @@ fn provider_without_a_key_is_asked_without_one_or_with_one_from_elsewhere() {
     assert_eq!(found(None), (Status::Available, None));
     assert_eq!(found(Some("key")), (Status::Available, Some("key".to_owned())));
 }
+
+#[test]
+fn what_no_model_takes_is_told_and_left_out() {
+    let model = |id: &str, input: Value| json!({"id": id, "input": input});
+    let models = [
+        model("nose", json!(["smell"])),
+        model("both", json!(["text", "smell"])),
+        model("eye", json!(["text", "image"])),
+    ];
+    let catalog = catalog(
+        json!({"providers": {"local": {"baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "models": models}}})
+            .to_string(),
+    );
+    let told: Vec<String> = catalog.findings().iter().map(|finding| finding.diagnostic.to_string()).collect();
+    assert_snapshot!(told.join("\n"), @r#"
+    models.json:1:114: warning[models-json.provider]: "smell" is nothing that a model takes, and is left out (providers.local.models[0].input[0])
+    models.json:1:153: warning[models-json.provider]: "smell" is nothing that a model takes, and is left out (providers.local.models[1].input[1])
+    "#);
+    let input = |id: &str| {
+        let found = catalog.find_model(&format!("local/{id}")).unwrap();
+        found.model.unwrap().modalities.clone().unwrap().input.join("+")
+    };
+    assert_eq!(["nose", "both", "eye"].map(input), ["text", "text", "text+image"]);
+}

@@ -34,6 +34,27 @@ fn both_forms_ask_in_their_own_words() {
     check_json(request(&target(&manifest, "gemini-2.5-flash-image"), &ask), line, &body);
 }
 
+/// An address would have to be fetched, and ends soon.
+#[test]
+fn picture_itself_is_asked_for_where_there_is_a_word_for_it() {
+    let row = |provider: &str, expected: serde_json::Value| {
+        let manifest = built_in(provider);
+        let ask = Draw { count: None, size: Some("16:9".to_owned()), parameters: Map::new(), ..draw() };
+        let request = request(&target(&manifest, "brush"), &ask).unwrap();
+        assert_eq!(serde_json::from_slice::<serde_json::Value>(&request.body).unwrap(), expected, "{provider}");
+    };
+    let common = json!({"model": "brush", "prompt": "a cat"});
+    let with = |members: serde_json::Value| {
+        let mut all = common.clone();
+        all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        all
+    };
+    row("xai", with(json!({"aspect_ratio": "16:9", "response_format": "b64_json"})));
+    row("together", with(json!({"size": "16:9", "response_format": "base64"})));
+    row("doubao", with(json!({"size": "16:9", "response_format": "b64_json"})));
+    row("zhipu", with(json!({"size": "16:9"})));
+}
+
 #[test]
 fn pictures_come_as_bytes_or_as_an_address() {
     let png = ImageSource::Bytes { media_type: "image/png".to_owned(), bytes: PNG.to_vec() };

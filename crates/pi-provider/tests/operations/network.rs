@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pi_provider::{
-    Call, CallError, Manifest, Secret,
+    Call, CallError, Manifest, Secret, Side,
     batch::{self, Item, State},
     client::{Client, Settings},
     credential::Credential,
@@ -172,7 +172,7 @@ async fn batch_goes_up_is_waited_for_and_fetched() {
     assert_eq!(scene.request(1).json()["input_file_id"], json!("file-1"));
     let batch = batch::wait(&asking, &batch.id, Duration::ZERO).await.unwrap().value;
     assert_eq!(batch.state, State::Completed);
-    let outcomes = batch::fetch(&asking, &batch, &[]).await.unwrap();
+    let outcomes = batch::fetch(&asking, &batch, &[]).await.unwrap().outcomes;
     assert_eq!((outcomes.len(), outcomes[0].id.as_str()), (1, "one"));
     assert!(outcomes[0].answer.as_ref().unwrap().iter().any(|event| format!("{event:?}").contains("\"42\"")));
     assert_eq!(batch::cancel(&asking, &batch.id).await.unwrap().value.state, State::Cancelling);
@@ -270,9 +270,81 @@ async fn filters_of_the_manifest_see_questions_and_answers_of_a_batch() {
     let content = |text: &str| text.lines().find(|line| line.starts_with('{')).map(str::to_owned).unwrap();
     let sent: Value = serde_json::from_str(&content(&sent)).unwrap();
     assert!(!sent["body"].to_string().contains("john.roe"), "{sent}");
-    let outcomes = batch::fetch(&asking, &batch, &[]).await.unwrap();
-    let answer = format!("{:?}", outcomes[0].answer);
+    let fetched = batch::fetch(&asking, &batch, &[]).await.unwrap();
+    let answer = format!("{:?}", fetched.outcomes[0].answer);
     assert!(answer.contains("ask ") && !answer.contains("jane.doe"), "{answer}");
+    let found: Vec<(Side, usize)> = fetched.findings.iter().map(|finding| (finding.side, finding.texts)).collect();
+    assert_eq!(found, [(Side::Output, 1)]);
+}
+
+/// A recording goes up in a form, and what is said in it comes back as text.
+#[tokio::test]
+async fn filters_of_the_manifest_see_what_stands_beside_sound_and_what_is_heard() {
+    let segment = json!({"id": 0, "start": 0.0, "end": 2.5, "text": "ask jane.doe@mail.example"});
+    let answer = json!({"text": "ask jane.doe@mail.example", "segments": [segment]});
+    let script = Script::new().otherwise(Reply::json(200, &answer));
+    let mut scene = Scene::new("openai", script).await;
+    scene.manifest.guardrails.input_filters = vec![filter(FilterAction::Mask)];
+    scene.manifest.guardrails.output_filters = vec![filter(FilterAction::Mask)];
+    let ask = Transcribe {
+        file_name: "talk.mp3".to_owned(),
+        media_type: "audio/mpeg".to_owned(),
+        audio: b"ID3".to_vec(),
+        language: None,
+        prompt: Some("a talk with john.roe@mail.example".to_owned()),
+        temperature: None,
+        detail: Detail::Segments,
+    };
+    let target = scene.target("whisper-1");
+    let answered = transcribe(&scene.asking(&target), &ask).await.unwrap();
+    let sent = String::from_utf8(scene.request(0).body).unwrap();
+    assert!(sent.contains("a talk with ") && !sent.contains("john.roe"), "{sent}");
+    let heard = format!("{:?}", answered.value);
+    assert!(heard.contains("ask ") && !heard.contains("jane.doe"), "{heard}");
+    let found: Vec<(Side, usize)> = answered.facts.findings.iter().map(|it| (it.side, it.texts)).collect();
+    assert_eq!(found, [(Side::Input, 1), (Side::Output, 2)]);
+
+    scene.manifest.guardrails.input_filters = vec![filter(FilterAction::Block)];
+    let target = scene.target("whisper-1");
+    let error = transcribe(&scene.asking(&target), &ask).await.unwrap_err();
+    assert!(matches!(error, CallError::Blocked { .. }), "{error:?}");
+    assert_eq!(scene.server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn filters_of_the_manifest_see_the_prompt_of_a_picture_as_it_was_rewritten() {
+    let answer = json!({"data": [{"b64_json": "iVBORw0KGgo=", "revised_prompt": "a cat of jane.doe@mail.example"}]});
+    let mut scene = Scene::new("openai", Script::new().then(Reply::json(200, &answer))).await;
+    scene.manifest.guardrails.output_filters = vec![filter(FilterAction::Mask)];
+    let target = scene.target("gpt-image-1");
+    let ask = Draw { prompt: "a cat".to_owned(), count: None, size: None, parameters: Map::new() };
+    let answered = draw(&scene.asking(&target), &ask).await.unwrap();
+    let revised = answered.value.images[0].revised_prompt.clone().unwrap();
+    assert!(revised.starts_with("a cat of ") && !revised.contains("jane.doe"), "{revised}");
+    assert_eq!(answered.facts.findings.len(), 1);
+}
+
+/// A line is a closed object, and behind it there may be another, however long the server is silent in between.
+#[tokio::test]
+async fn results_of_a_batch_are_read_to_their_last_line() {
+    let message = json!({"role": "assistant", "content": "42"});
+    let body = json!({"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+    let line = |id: &str| format!("{}\n", json!({"custom_id": id, "response": {"status_code": 200, "body": body}}));
+    let status = json!({"id": "b", "status": "completed", "output_file_id": "file-2", "request_counts": {"total": 3}});
+    for framing in [Framing::Chunked, Framing::Close] {
+        let head = Step::Head { status: 200, headers: Vec::new(), framing };
+        let (first, second) = (Step::Bytes(line("one").into_bytes()), Step::Bytes(line("two").into_bytes()));
+        let steps = vec![head, first, Step::Wait(Duration::from_millis(800)), second];
+        let script =
+            Script::new().once("/batches/b", Reply::json(200, &status)).once("/files/file-2/content", Reply { steps });
+        let scene = Scene::new("openai", script).await;
+        let target = scene.target("gpt-4o-mini");
+        let asking = scene.asking(&target);
+        let batch = batch::look(&asking, "b").await.unwrap().value;
+        let fetched = batch::fetch(&asking, &batch, &[]).await.unwrap();
+        let ids: Vec<&str> = fetched.outcomes.iter().map(|outcome| outcome.id.as_str()).collect();
+        assert_eq!((ids, batch.missing(2), batch.missing(3)), (vec!["one", "two"], Some(1), None), "{framing:?}");
+    }
 }
 
 #[tokio::test]

@@ -375,3 +375,40 @@ fn model_whose_name_leads_away_is_one_part_of_the_path() {
     let expected = Ok("https://api.example/v1/models/tuned/mine.1:generateContent");
     check("https://api.example/v1", chat, "tuned/mine.1", Mode::Whole, expected);
 }
+
+/// Not even escaped: a dot of its own leads upwards.
+#[test]
+fn model_that_is_only_dots_is_no_part_of_a_path() {
+    let chat = chat("/deployments/{model}/chat/completions", "openai");
+    for model in [".", ".."] {
+        let told = format!("option model cannot be sent: {model} would lead to another path");
+        check("https://api.example/openai", chat.clone(), model, Mode::Whole, Err(&told));
+    }
+    let expected = Ok("https://api.example/openai/deployments/.../chat/completions");
+    check("https://api.example/openai", chat, "...", Mode::Whole, expected);
+}
+
+/// A model that is asked in one API is not asked where another is spoken, unless its provider speaks both.
+#[test]
+fn address_of_another_api_is_refused() {
+    let asked = |id: &str, model: &str, base: &str| {
+        let catalog = Catalog::load(&[Source::built_in()]);
+        let manifest = &catalog.provider(id).unwrap().manifest;
+        let entry = manifest.models.get(model);
+        let target = Target { manifest, model, entry, base_url: Some(base), lookup: &|_| None };
+        let built = build(&target, Call { prompt: &question(), options: &Options::plain() }, Mode::Whole);
+        built.map(|request| request.address.url.to_string()).map_err(|error| error.to_string())
+    };
+    let refused = |path: &str, adapter: &str, id: &str| {
+        Err(format!(
+            "option base_url cannot be sent: it ends with {path}, where another API is spoken ({adapter}) than the one \
+             that is wanted of {id}; write it without that, or name a provider that speaks it there"
+        ))
+    };
+    let (messages, chat) = ("https://a.example/v1/messages", "https://a.example/v1/chat/completions/?k=1");
+    assert_eq!(asked("openai", "gpt-4.1", messages), refused("/messages", "anthropic", "openai"));
+    assert_eq!(asked("anthropic", "claude-haiku-4-5", chat), refused("/chat/completions", "openai", "anthropic"));
+    assert_eq!(asked("anthropic", "claude-haiku-4-5", messages), Ok(messages.to_owned()));
+    let responses = "https://a.example/v1/responses";
+    assert_eq!(asked("openai", "gpt-4.1", responses), Ok("https://a.example/v1/chat/completions".to_owned()));
+}

@@ -229,13 +229,45 @@ fn a_budget_stays_below_the_answers_limit() {
         (budget(8_192), vec!["changed thinking: 8192 tokens, to stay below max_tokens (16384)".to_owned()])
     );
     assert_eq!(
-        sent(1_025),
-        (budget(1_024), vec!["changed thinking: 1024 tokens, to stay below max_tokens (1025)".to_owned()])
+        sent(1_280),
+        (budget(1_024), vec!["changed thinking: 1024 tokens, to stay below max_tokens (1280)".to_owned()])
     );
+    // What is left must be enough for an answer, and not one token.
+    for limit in [1_024, 1_025, 1_279] {
+        let told = format!("dropped thinking: an answer of {limit} tokens leaves no room for it");
+        assert_eq!(sent(limit), (None, vec![told]));
+    }
     assert_eq!(
-        sent(1_024),
-        (None, vec!["dropped thinking: an answer of 1024 tokens leaves no room for it".to_owned()])
+        sent(16_385),
+        (budget(8_192), vec!["changed thinking: 8192 tokens, to stay below max_tokens (16385)".to_owned()])
     );
+}
+
+/// A model without a word for off is never told to stop, however short its answer is, and what becomes of it is told once.
+#[test]
+fn a_model_that_always_thinks_gets_its_least_budget_or_is_told_nothing() {
+    let levels = json!({"off": null, "minimal": 128, "low": 2048, "high": 32768});
+    let entry = json!({"model_capabilities": {"reasoning": true}, "thinking_format": "gemini_budget",
+                       "thinking_levels": levels});
+    let sent = |thinking: ThinkingLevel, limit: u64| {
+        let parameters = object(&json!({"max_tokens": limit}));
+        let options = Options { thinking, parameters, thinking_asked: true, ..Options::plain() };
+        let request = build("gemini", model(&entry), &options).unwrap();
+        let config = &body(&request)["generationConfig"]["thinkingConfig"];
+        let told = changes(&request.changes).into_iter().filter(|change| change.contains("thinking"));
+        (config["thinkingBudget"].as_u64(), told.collect::<Vec<_>>().join(" | "))
+    };
+    let least = "changed thinking: 128 tokens, the least of this model, which cannot be told not to think: \
+                 an answer of 200 tokens leaves no room for more";
+    assert_eq!(sent(High, 200), (Some(128), least.to_owned()));
+    let weakest = "changed thinking: off is not a level of this model, minimal is".to_owned();
+    assert_eq!(sent(Off, 200), (Some(128), weakest));
+    assert_eq!(sent(Minimal, 200), (Some(128), String::new()));
+    for level in [Off, Minimal, High] {
+        let nothing = "dropped thinking: an answer of 100 tokens leaves no room for it, \
+                       and this model cannot be told not to think";
+        assert_eq!(sent(level, 100), (None, nothing.to_owned()), "{level}");
+    }
 }
 
 #[test]

@@ -204,7 +204,8 @@ fn responses_that_come_only_as_a_whole_are_read_once() {
     check(&responses, &frames(&items), &expected, COMPLETE);
 
     let answer = [completed(json!([{"type": "search_results"}, message("Hel"), message("lo")]))];
-    check(&responses, &frames(&answer), &format!("content \"Hel\"\ncontent \"lo\"\n{end}"), COMPLETE);
+    // Two messages are two, and not one text.
+    check(&responses, &frames(&answer), &format!("content \"Hel\" signed m\ncontent \"lo\" signed m\n{end}"), COMPLETE);
 
     let pieces = json!({"type": "response.output_text.delta", "output_index": 3, "delta": "Hello"});
     let streamed = [pieces, item(0, message("Hello")), completed(json!([message("Hello")]))];
@@ -217,6 +218,29 @@ fn responses_that_come_only_as_a_whole_are_read_once() {
     check(&responses, &frames(&[item(0, call.clone()), completed(json!([call]))]), &called, COMPLETE);
 }
 
+/// What was thought goes back to the provider, so it is not lost where it comes only with the end.
+#[test]
+fn thinking_of_responses_that_come_as_a_whole_is_read_once() {
+    let responses = pipeline(Dialect::OpenaiResponses, json!({"decoder": sse()}));
+    let thought = json!({"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "Hm."}]});
+    let sealed = json!({"type": "reasoning", "id": "s", "summary": [], "encrypted_content": "x"});
+    let item =
+        |index: u32, item: &Value| json!({"type": "response.output_item.done", "output_index": index, "item": item});
+    let completed =
+        |output: Value| json!({"type": "response.completed", "response": {"status": "completed", "output": output}});
+    let end = "final EndTurn (completed)\nend EndTurn (completed)\n";
+    let answer = [completed(json!([thought, sealed]))];
+    let expected = format!("thinking \"Hm.\" signed {thought}\nthinking \"\" signed {sealed}\n{end}");
+    check(&responses, &frames(&answer), &expected, COMPLETE);
+    let items = [item(0, &thought), item(1, &sealed), completed(json!([thought, sealed]))];
+    let expected = format!("thinking 0 \"Hm.\" signed {thought}\nthinking 1 \"\" signed {sealed}\n{end}");
+    check(&responses, &frames(&items), &expected, COMPLETE);
+    let piece = json!({"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": "Hm."});
+    let pieces = [piece, item(0, &thought), completed(json!([thought]))];
+    let expected = format!("thinking 0 \"Hm.\"\nthinking 0 \"\" signed {thought}\n{end}");
+    check(&responses, &frames(&pieces), &expected, COMPLETE);
+}
+
 #[test]
 fn cost_of_an_answer_is_the_sum_of_its_parts() {
     let usage = json!({"input_tokens": 3, "output_tokens": 4, "cost": {"input_cost": 0.001, "currency": "USD", "total_cost": 0.006}});
@@ -226,6 +250,9 @@ fn cost_of_an_answer_is_the_sum_of_its_parts() {
     ]);
     let expected = "content 0 \"So\"\nmetadata prompt=3 completion=4 cost=0.006\nfinal EndTurn (completed)\nend EndTurn (completed)\n";
     check(&pipeline(Dialect::OpenaiResponses, json!({"decoder": sse()})), &stream, expected, COMPLETE);
+    // What is not in dollars is not known in dollars.
+    let (stream, expected) = (stream.replace("USD", "EUR"), expected.replace(" cost=0.006", ""));
+    check(&pipeline(Dialect::OpenaiResponses, json!({"decoder": sse()})), &stream, &expected, COMPLETE);
 }
 
 #[test]

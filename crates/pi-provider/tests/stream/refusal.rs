@@ -81,6 +81,10 @@ fn refusals_of_responses_are_told_as_such() {
     ];
     let expected = "content 0 \"I cannot.\"\nfinal Refusal (refusal)\nend Refusal (refusal)\n";
     streamed(Dialect::OpenaiResponses, &frames, expected);
+    let output = json!([{"type": "message", "id": "m", "content": [{"type": "refusal", "refusal": "I cannot."}]}]);
+    let frames = [json!({"type": "response.completed", "response": {"status": "completed", "output": output}})];
+    let expected = "content \"I cannot.\" signed m\nfinal Refusal (refusal)\nend Refusal (refusal)\n";
+    streamed(Dialect::OpenaiResponses, &frames, expected);
     let body = |part: Value| {
         json!({"object": "response", "status": "completed", "output": [
             {"type": "message", "id": "m", "content": [part]}]})

@@ -31,7 +31,7 @@ pub struct LoadedContract {
 }
 
 /// The members of a model that mean something, and those that are kept.
-const MEMBERS: [&str; 25] = [
+const MEMBERS: [&str; 27] = [
     "name",
     "display_name",
     "model_id",
@@ -41,6 +41,8 @@ const MEMBERS: [&str; 25] = [
     "release_date",
     "knowledge_cutoff",
     "status",
+    "ends_on",
+    "successor",
     "pricing",
     "model_capabilities",
     "modalities",

@@ -24,6 +24,9 @@ const USUAL_MAX_TOKENS: u64 = 16_384;
 const APIS: [&str; 5] =
     ["openai-completions", "openai-responses", "anthropic-messages", "google-generative-ai", "mistral-conversations"];
 
+/// What models take.
+const INPUTS: [&str; 8] = ["text", "image", "vision", "audio", "video", "pdf", "document", "file"];
+
 /// What came of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedPiModels {
@@ -220,12 +223,31 @@ fn model(item: &Node, path: &str, report: &mut Report<'_>) -> Option<PiModel> {
 fn check_model(model: &mut PiModel, item: &Node, path: &str, report: &mut Report<'_>) {
     tell_header_commands(&model.headers, item, path, report);
     compat::check(item, path, report);
+    if let Some(input) = &mut model.input {
+        check_input(input, item, path, report);
+    }
     for (name, price) in model.cost.iter_mut().flat_map(PiCost::prices) {
         if price.is_some_and(|price| price < 0.0) {
             let at = item.find(&format!("cost.{name}")).map_or(item.at, |price| price.at);
             report.warning(Rule::PiProvider, at, &format!("{path}.cost.{name}"), "a price below zero is left out");
             *price = None;
         }
+    }
+}
+
+/// Leaves out what no model takes. Words are taken by every model here.
+fn check_input(input: &mut Vec<String>, item: &Node, path: &str, report: &mut Report<'_>) {
+    let before = input.len();
+    let written = item.get("input");
+    for (index, kind) in input.iter().enumerate().filter(|(_, kind)| !INPUTS.contains(&kind.as_str())) {
+        let at = written.and_then(Node::as_list).and_then(|list| list.get(index)).map_or(item.at, |kind| kind.at);
+        let message = format!("{kind:?} is nothing that a model takes, and is left out");
+        report.warning(Rule::PiProvider, at, &format!("{path}.input[{index}]"), message);
+        report.hint(format!("one of {} is known here", INPUTS.join(", ")));
+    }
+    input.retain(|kind| INPUTS.contains(&kind.as_str()));
+    if input.is_empty() && before > 0 {
+        input.push("text".to_owned());
     }
 }
 
