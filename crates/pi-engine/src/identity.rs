@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::{
     header::{Header, Lane},
     name::{ClientName, CommandId, Fingerprint, Key, Kind, SessionName, Ticket},
+    outcome::Outcome,
     table::Table,
 };
 
@@ -49,6 +50,13 @@ impl Names {
             key: self.key.as_ref().map(|(_, key)| key.clone()),
             ..header.clone()
         }
+    }
+
+    /// Those that count once the command has ended. A key belongs to a session: where there was none, the next one of that
+    /// name is not told what happened before it.
+    pub(crate) fn lasting<B>(&self, outcome: &Outcome<B>) -> Self {
+        let is_homeless = |(lane, _): &&(Lane, Key)| lane.session().is_some() && outcome.version.is_none();
+        Self { id: self.id.clone(), key: self.key.as_ref().filter(|key| !is_homeless(key)).cloned() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

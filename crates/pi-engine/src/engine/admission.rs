@@ -92,7 +92,6 @@ impl<C, B> Engine<C, B> {
         now: Time,
         effects: &mut Vec<Effect<C, B>>,
     ) -> Result<(), Refusal> {
-        let brings = self.new_names(header, now);
         let (of, outcome) = match place {
             Place::InFlight(ticket) => (self.aliases.get(&ticket).map_or(ticket, |alias| alias.of), None),
             Place::Durable(position) => kept(self.durable.get(position)),
@@ -102,6 +101,11 @@ impl<C, B> Engine<C, B> {
         let outcome = match place {
             Place::InFlight(ticket) => self.aliases.get(&ticket).and_then(|alias| alias.outcome.clone()),
             Place::Durable(_) | Place::Read(_) => outcome,
+        };
+        let brings = self.new_names(header, now);
+        let brings = match &outcome {
+            Some(outcome) => brings.lasting(outcome),
+            None => brings,
         };
         if brings.is_empty()
             && let Some(outcome) = outcome

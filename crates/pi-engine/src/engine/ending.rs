@@ -245,9 +245,10 @@ impl<C, B> Engine<C, B> {
         if names.is_empty() {
             return;
         }
+        let lasting = names.lasting(outcome);
         let kept = Kept {
             ticket,
-            names: names.clone(),
+            names: lasting.clone(),
             outcome: Arc::clone(outcome),
             finished: now,
             bytes: size.saturating_add(OVERHEAD),
@@ -259,7 +260,11 @@ impl<C, B> Engine<C, B> {
             }
             Access::Read => Place::Read(self.reads.push(kept)),
         };
-        self.identities.relocate(names, Place::InFlight(ticket), place);
+        self.identities.relocate(&lasting, Place::InFlight(ticket), place);
+        if lasting.key.is_none() {
+            // Its id has moved, and is not found there.
+            self.identities.forget(names, Place::InFlight(ticket));
+        }
     }
 
     pub(super) fn end_request(&mut self, header: &Header) {

@@ -155,12 +155,13 @@ impl<C, B> Engine<C, B> {
 
     fn put(&mut self, ticket: Ticket, read: &Read, outcome: &Arc<Outcome<B>>, size: usize, at: Time) {
         let Read { header, names } = read;
+        let names = names.lasting(outcome);
         if Names::of(header).is_empty() || !header.access.is_recorded() {
             return;
         }
         let bytes = size.saturating_add(OVERHEAD);
         let kept = Kept { ticket, names: names.clone(), outcome: Arc::clone(outcome), finished: at, bytes };
         let position = self.durable.push(kept);
-        self.identities.remember(names, header, Place::Durable(position));
+        self.identities.remember(&names, header, Place::Durable(position));
     }
 }

@@ -191,6 +191,11 @@ pub(crate) struct Reference {
     effects: Effects,
 }
 
+/// Whether it ended where there was no session: its key is not one of the next session of that name.
+fn is_homeless(header: &Header, end: Option<&End>) -> bool {
+    header.lane.session().is_some() && end.is_some_and(|end| end.outcome.version.is_none())
+}
+
 /// What ends a run or answers it.
 fn is_needed(header: &Header) -> bool {
     matches!(header.order, Order::Control { role: Role::NeededByRun, .. })

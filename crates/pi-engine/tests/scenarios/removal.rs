@@ -91,3 +91,41 @@ fn key_of_a_command_that_outlives_its_session_means_nothing_afterwards() {
          a.2 prompt s1 key=k     | record a.2",
     );
 }
+
+#[test]
+fn key_that_was_used_where_no_session_was_means_nothing_to_the_next_one_of_that_name() {
+    check(
+        "a.1 fork s1 key=k   | record a.1
+         durable             | accepted a.1; start a.1
+         done a.1 failed     | record a.1 ended
+         durable             | answer a.1 failed: no luck
+         b.1 create          | record b.1
+         durable             | accepted b.1; start b.1
+         done b.1 created s1 | record b.1 ended s1=0
+         durable             | answer b.1 ok v0
+         a.1 fork s1 key=k   | accepted a.1; replay a.1 failed: no luck
+         a.2 fork s1 key=k   | record a.2
+         durable             | accepted a.2; start a.2
+         done a.2            | record a.2 ended s1=1
+         durable             | answer a.2 ok v1
+         crash
+         a.1 fork s1 key=k   | accepted a.1; replay a.1 failed: no luck
+         a.3 fork s1 key=k   | record a.3 as a.2",
+    );
+}
+
+#[test]
+fn key_of_a_command_that_waits_for_its_session_is_one_of_that_session() {
+    check(
+        "a.1 create                | record a.1
+         a.2 fork s1 key=k after=1 | record a.2
+         durable                   | accepted a.1; accepted a.2; start a.1
+         done a.1 created s1       | record a.1 ended s1=0
+         durable                   | answer a.1 ok v0; start a.2
+         b.1 fork s1 key=k         | record b.1 as a.2
+         done a.2                  | record a.2 ended s1=1
+         durable                   | accepted b.1; answer a.2 ok v1; replay b.1 ok v1
+         crash
+         b.2 fork s1 key=k         | record b.2 as a.2",
+    );
+}

@@ -130,10 +130,11 @@ fn key_that_comes_while_its_command_is_in_flight_stands_for_it() {
 #[test]
 fn key_of_a_read_that_comes_with_its_id_needs_no_record() {
     check(
-        "a.1 get_state s1             | accepted a.1; start a.1
-         done a.1                     | answer a.1 ok
-         a.1 get_state s1 key=k       | accepted a.1; replay a.1 ok
-         b.- get_state s1 key=k       | accepted b.-; replay b.- ok
+        "given s1
+         a.1 get_state s1             | accepted a.1; start a.1
+         done a.1                     | answer a.1 ok v0
+         a.1 get_state s1 key=k       | accepted a.1; replay a.1 ok v0
+         b.- get_state s1 key=k       | accepted b.-; replay b.- ok v0
          b.2 get_state s1 key=k say=x | refuse b.2: Conflicting idempotencyKey 'k': previously used for another 'get_state', with other contents",
     );
 }
@@ -192,12 +193,13 @@ fn keys_belong_to_a_session_or_to_the_server() {
 #[test]
 fn key_of_another_intent_conflicts_even_if_the_id_matches() {
     check(
-        "a.1 get_state s1 key=k       | accepted a.1; start a.1
+        "given s1
+         a.1 get_state s1 key=k       | accepted a.1; start a.1
          a.2 get_state s1 key=l say=x | accepted a.2
-         done a.1                     | answer a.1 ok; start a.2
-         done a.2                     | answer a.2 ok
+         done a.1                     | answer a.1 ok v0; start a.2
+         done a.2                     | answer a.2 ok v0
          a.1 get_state s1 key=l       | refuse a.1: Conflicting idempotencyKey 'l': previously used for another 'get_state', with other contents
-         a.1 get_state s1 key=m       | accepted a.1; replay a.1 ok",
+         a.1 get_state s1 key=m       | accepted a.1; replay a.1 ok v0",
     );
 }
 
@@ -205,16 +207,17 @@ fn key_of_another_intent_conflicts_even_if_the_id_matches() {
 fn expired_key_lets_the_command_run_and_belongs_to_it() {
     check(
         "limits key=10s
+         given s1
          a.1 fork s1 key=k       | record a.1
          durable                 | accepted a.1; start a.1
-         done a.1                | record a.1 ended
-         durable                 | answer a.1 ok
+         done a.1                | record a.1 ended s1=1
+         durable                 | answer a.1 ok v1
          wait 9999ms
-         b.- fork s1 key=k       | accepted b.-; replay b.- ok
+         b.- fork s1 key=k       | accepted b.-; replay b.- ok v1
          wait 1ms
          b.2 fork s1 key=k say=x | record b.2
          b.3 fork s1 key=k       | refuse b.3: Conflicting idempotencyKey 'k': previously used for another 'fork', with other contents
-         a.1 fork s1             | accepted a.1; replay a.1 ok",
+         a.1 fork s1             | accepted a.1; replay a.1 ok v1",
     );
 }
 

@@ -96,17 +96,18 @@ fn unfinished_commands_end_in_the_order_of_admission() {
 #[test]
 fn other_names_are_known_after_a_restart() {
     check(
-        "a.1 fork s1 key=k | record a.1
+        "given s1
+         a.1 fork s1 key=k | record a.1
          b.1 fork s1 key=k | record b.1 as a.1
          durable           | accepted a.1; accepted b.1; start a.1
-         done a.1          | record a.1 ended
-         durable           | answer a.1 ok; replay b.1 ok
+         done a.1          | record a.1 ended s1=1
+         durable           | answer a.1 ok v1; replay b.1 ok v1
          c.1 fork s1 key=k | record c.1 as a.1
-         durable           | accepted c.1; replay c.1 ok
+         durable           | accepted c.1; replay c.1 ok v1
          crash
-         b.1 fork s1       | accepted b.1; replay b.1 ok
-         c.1 fork s1       | accepted c.1; replay c.1 ok
-         load              | outcomes 3; outcome bytes 1538; ids 3; keys 1",
+         b.1 fork s1       | accepted b.1; replay b.1 ok v1
+         c.1 fork s1       | accepted c.1; replay c.1 ok v1
+         load              | outcomes 3; outcome bytes 1538; ids 3; keys 1; versions 1",
     );
 }
 

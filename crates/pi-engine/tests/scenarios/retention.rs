@@ -73,12 +73,13 @@ fn bytes_of_outcomes_are_bounded_with_room_for_those_in_flight() {
 fn other_names_need_room_too() {
     check(
         "limits keep=10s keep_count=0 max_count=1
+         given s1
          a.1 fork s1 key=k | record a.1
          durable           | accepted a.1; start a.1
-         done a.1          | record a.1 ended
-         durable           | answer a.1 ok
+         done a.1          | record a.1 ended s1=1
+         durable           | answer a.1 ok v1
          b.1 fork s1 key=k | refuse b.1: Server busy - too many concurrent commands. Please retry.
-         b.- fork s1 key=k | accepted b.-; replay b.- ok",
+         b.- fork s1 key=k | accepted b.-; replay b.- ok v1",
     );
 }
 
@@ -86,17 +87,18 @@ fn other_names_need_room_too() {
 fn other_name_outlives_what_it_stands_for() {
     check(
         "limits keep=10s keep_count=0
+         given s1
          a.1 fork s1 key=k | record a.1
          durable           | accepted a.1; start a.1
-         done a.1          | record a.1 ended
-         durable           | answer a.1 ok
+         done a.1          | record a.1 ended s1=1
+         durable           | answer a.1 ok v1
          wait 9s
          b.1 fork s1 key=k | record b.1 as a.1
-         durable           | accepted b.1; replay b.1 ok
+         durable           | accepted b.1; replay b.1 ok v1
          wait 1s           | forget a.1
-         b.1 fork s1       | accepted b.1; replay b.1 ok
+         b.1 fork s1       | accepted b.1; replay b.1 ok v1
          wait 9s           | forget b.1
-         load              |",
+         load              | versions 1",
     );
 }
 

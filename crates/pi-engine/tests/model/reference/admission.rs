@@ -93,7 +93,9 @@ impl Reference {
     /// Whether its id is new, and whether its key is.
     fn brings(&self, header: &Header) -> (bool, bool) {
         let id = header.id.is_some() && self.find_id(header).is_none();
-        let key = header.key.is_some() && self.find_key(header).is_none();
+        let known = self.find(header).ok().flatten().and_then(|known| self.at(self.root_of(known)));
+        let homeless = known.filter(|root| root.answered).is_some_and(|root| is_homeless(header, root.end.as_ref()));
+        let key = header.key.is_some() && self.find_key(header).is_none() && !homeless;
         (id, key)
     }
 
@@ -281,6 +283,7 @@ impl Reference {
         let end = command.end.as_mut().expect("what is taken back ended");
         end.kept = at;
         let outcome = end.outcome.clone();
+        command.owns_key &= !is_homeless(&command.header, command.end.as_ref());
         self.shelve(serial);
         for alias in self.serials_where(|alias| alias.follows == Some(serial) && !alias.answered) {
             self.alias_back(alias, outcome.clone(), at);

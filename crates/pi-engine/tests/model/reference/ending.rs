@@ -223,6 +223,7 @@ impl Reference {
                 Some(End { outcome: outcome.clone(), at: now, size: 0, moved: None, saving, order: 0, kept: now });
         }
         command.end.as_mut().expect("what is answered ended").kept = now;
+        command.owns_key &= !is_homeless(&command.header, command.end.as_ref());
         let (request, header) = (command.request, command.header.clone());
         if let Some(request) = request {
             self.announce(serial, Phase::Finished { outcome: outcome.clone(), replay });
