@@ -27,7 +27,7 @@ use place::Source;
 static DEFINITION: LazyLock<Definition> = LazyLock::new(|| tool::built_in(include_str!("../definitions/edit.json")));
 
 /// A file that is larger is not edited by quoting from it.
-const MAX_FILE: u64 = 256 * 1024 * 1024;
+pub(crate) const MAX_FILE: u64 = 256 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
@@ -117,7 +117,7 @@ fn change(
     cancel: &CancellationToken,
 ) -> Result<Output, Failure> {
     let Parameters { path, edits } = parameters;
-    let (old, metadata) = read(spot, path)?;
+    let (old, metadata) = read(spot, path, MAX_FILE)?;
     let Restored { text: new, lines } = rewrite(&old, edits, path, redactor)?;
     let writes_marks = edits.iter().any(|edit| edit.new_text.contains(MARK));
     // We take turns among ourselves, but an editor or a formatter does not.
@@ -126,12 +126,17 @@ fn change(
     let count = edits.len();
     let note = if writes_marks || lines > 0 { mask::note(lines) } else { String::new() };
     let output = Output::text(format!("Successfully replaced {count} block(s) in {path}.{note}"));
-    let diff = diff::Diff::new(&old, &new, path);
+    Ok(Output { details: Some(change_details(&old, &new, path)), ..output })
+}
+
+/// What people are told of a change.
+pub(crate) fn change_details(old: &str, new: &str, path: &str) -> Value {
+    let diff = diff::Diff::new(old, new, path);
     let mut details = json!({ "diff": diff.shown, "patch": diff.patch });
     if let (Some(line), Value::Object(details)) = (diff.first_changed_line, &mut details) {
         details.insert("firstChangedLine".to_owned(), Value::from(line));
     }
-    Ok(Output { details: Some(details), ..output })
+    details
 }
 
 /// The new content. A model that quotes what it was not shown quotes marks: then they are looked up in what it was shown,
@@ -166,9 +171,10 @@ impl From<Unreadable> for Failure {
     }
 }
 
-pub(crate) fn read(spot: &Spot, path: &str) -> Result<(String, Metadata), Unreadable> {
+/// The text of a file, unless it has more bytes than `most`.
+pub(crate) fn read(spot: &Spot, path: &str, most: u64) -> Result<(String, Metadata), Unreadable> {
     let (mut file, metadata) = spot.open()?;
-    if metadata.len() > MAX_FILE {
+    if metadata.len() > most {
         let size = truncate::size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
         return Err(Unreadable::TooLarge { path: path.to_owned(), size });
     }

@@ -37,7 +37,7 @@ pub use self::{
     read::{Picture, picture},
     registry::{DEFAULT_ACTIVE, Registry},
     shell_watch::{ShellEnd, ShellPass, ShellWatch},
-    spill::keep_whole,
+    spill::{OutputFault, keep_whole},
     tool::{Arguments, Call, Definition, Failure, Output, Tool},
     workspace::{Images, Settings, Shell, Workspace, request},
 };

@@ -4,8 +4,8 @@
 //! with it. Whoever makes one removes those of the folder that are older than a week.
 
 use std::{
-    fs, io,
-    io::Write as _,
+    fs,
+    io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -44,6 +44,40 @@ pub fn keep_whole(settings: &Settings, answer: &str) -> io::Result<PathBuf> {
         tracing::debug!(%error, "old output was not looked for");
     }
     Ok(path)
+}
+
+/// Why a file of these is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputFault {
+    #[error("this is no file in which output was kept")]
+    NotOutput,
+    #[error("the output was removed: it is kept for a week")]
+    Removed,
+    #[error("the output is larger than {} MiB", .most >> 20)]
+    TooLarge { most: u64 },
+    #[error("the output cannot be read")]
+    Unreadable(#[source] io::Error),
+}
+
+/// All of a file, unless it has more bytes than `most`. Blocks.
+#[expect(clippy::disallowed_methods, reason = "these files are ours and in no project, so no grant speaks of them")]
+pub(crate) fn read(path: &Path, most: u64) -> Result<String, OutputFault> {
+    let mut bytes = Vec::new();
+    let mut read = || {
+        // Whoever opens a pipe waits for a writer.
+        if !path.symlink_metadata()?.is_file() {
+            return Ok(None);
+        }
+        // One more than may be there: it may grow while it is read.
+        fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes).map(Some)
+    };
+    match read() {
+        Ok(None) => Err(OutputFault::NotOutput),
+        Ok(Some(_)) if bytes.len() as u64 > most => Err(OutputFault::TooLarge { most }),
+        Ok(Some(_)) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(OutputFault::Removed),
+        Err(error) => Err(OutputFault::Unreadable(error)),
+    }
 }
 
 /// Removes what is too old beside a file that was just made. Blocks.

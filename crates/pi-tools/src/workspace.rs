@@ -15,7 +15,7 @@ use crate::{
     files::{self, FileQueue, exists},
     path,
     shell_watch::ShellWatch,
-    spill,
+    spill::{self, OutputFault},
     tool::Arguments,
 };
 
@@ -90,6 +90,14 @@ impl Workspace {
         let path = Path::new(location.absolute());
         let name = path.file_name()?.to_str()?;
         (path.parent()? == self.temporary && spill::is_name(name)).then_some(name)
+    }
+
+    /// All that a command said whose output was too long to be shown, from the file that its message names. Blocks.
+    pub fn whole_output(&self, path: &Path, most: u64) -> Result<String, OutputFault> {
+        let real = files::real_path(path);
+        let is_ours = real.parent() == Some(self.temporary.as_path())
+            && real.file_name().and_then(|name| name.to_str()).is_some_and(spill::is_name);
+        if is_ours { spill::read(&real, most) } else { Err(OutputFault::NotOutput) }
     }
 
     pub fn places(&self) -> &Places {

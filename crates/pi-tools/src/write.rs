@@ -18,6 +18,11 @@ use crate::{
 
 static DEFINITION: LazyLock<Definition> = LazyLock::new(|| tool::built_in(include_str!("../definitions/write.json")));
 
+/// What two texts have together that are compared: two that have nothing in common take the square of their lines.
+/// What is told of them is kept with the session, so they have few bytes too.
+const MOST_LINES: usize = 4_000;
+const MOST_BYTES: usize = 256 << 10;
+
 /// The tool `write`.
 #[derive(Debug, Default)]
 pub(crate) struct Write;
@@ -55,10 +60,20 @@ async fn write(call: Call) -> Result<Output, Failure> {
         }
         let spot = Spot::find(&call.grant, &location, Missing::Make)?;
         let (content, note) = unveil(&spot, content, &path, &call.workspace.settings().redactor)?;
+        let details = change_of(&spot, &content, &path);
         spot.replace(content.as_bytes(), &cancel)?;
-        Ok(Output::text(format!("Successfully wrote {} bytes to {path}{note}", content.len())))
+        Ok(Output { details, ..Output::text(format!("Successfully wrote {} bytes to {path}{note}", content.len())) })
     })
     .await
+}
+
+/// What becomes of the file that is there, for people; nothing if there is none, or none that is compared.
+fn change_of(spot: &Spot, content: &str, path: &str) -> Option<Value> {
+    // Why it cannot be read is told when it is written.
+    let (old, _) = edit::read(spot, path, MOST_BYTES as u64).ok()?;
+    let is_small =
+        old.len() + content.len() <= MOST_BYTES && old.lines().count() + content.lines().count() <= MOST_LINES;
+    (is_small && !old.is_empty() && old != content).then(|| edit::change_details(&old, content, path))
 }
 
 /// The content with the secrets of the old file in the place of their marks, and what the model must know about marks.
@@ -66,7 +81,7 @@ fn unveil(spot: &Spot, content: String, path: &str, redactor: &Redactor) -> Resu
     if !content.contains(MARK) {
         return Ok((content, String::new()));
     }
-    let old = match edit::read(spot, path) {
+    let old = match edit::read(spot, path, edit::MAX_FILE) {
         Ok((old, _)) => old,
         // There is nothing to be spoiled.
         Err(Unreadable::Fault(FileFault::Missing { .. })) => String::new(),

@@ -33,6 +33,25 @@ async fn old_content_is_replaced_and_permissions_are_kept() {
 }
 
 #[tokio::test]
+async fn change_of_a_file_that_was_there_is_told_to_people() {
+    let room = Room::new();
+    room.put("a.txt", "one\ntwo\nthree\n");
+    let output =
+        room.call("write", json!({ "path": "a.txt", "content": "one\n2\nthree\n" })).await.expect("it is written");
+    let details = output.details.expect("it was there");
+    assert_eq!(details["patch"], "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");
+    assert_eq!((&details["firstChangedLine"], &details["diff"]), (&json!(2), &json!(" 1 one\n-2 two\n+2 2\n 3 three")));
+    let again = room.call("write", json!({ "path": "a.txt", "content": "one\n2\nthree\n" })).await;
+    assert_eq!(again.expect("it is written").details, None, "nothing changed");
+    // Two that have nothing in common would be compared for long.
+    let long = |word: &str| (0..4000).map(|line| format!("{word} {line}\n")).collect::<String>();
+    room.put("long.txt", long("old"));
+    let output =
+        room.call("write", json!({ "path": "long.txt", "content": long("new") })).await.expect("it is written");
+    assert_eq!(output.details, None);
+}
+
+#[tokio::test]
 async fn link_is_followed_to_the_file_behind_it() {
     let room = Room::new();
     room.put("CLAUDE.md", "old");

@@ -29,11 +29,18 @@ pub enum UiRequest {
 /// own, whatever an extension writes into its questions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(tag = "by", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[ts(optional_fields)]
 pub enum Asker {
     /// The host itself: whether something may be done.
     Host { approval: Approval },
     /// An extension; title, texts and options are its own words.
     Extension { extension_id: String },
+    /// The program itself, which only tells something.
+    Pi {
+        /// The extension that it is about, if it is about one.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        extension_id: Option<String>,
+    },
 }
 
 /// What the host wants to know before it lets something happen.
@@ -226,6 +233,15 @@ pub enum Outcome {
 impl Asker {
     pub fn extension(id: impl Into<String>) -> Self {
         Self::Extension { extension_id: id.into() }
+    }
+
+    /// What somebody tells, with the name of the extension before it if one does: it could write what the program writes.
+    pub fn signed(asker: Option<&Self>, message: &str) -> String {
+        match asker {
+            Some(Self::Host { .. } | Self::Pi { .. }) => message.to_owned(),
+            Some(Self::Extension { extension_id }) => format!("{extension_id}: {message}"),
+            None => format!("an extension: {message}"),
+        }
     }
 }
 
