@@ -20,7 +20,7 @@ use crate::{
     unpacked,
 };
 
-const MAGIC: &[u8] = b"pi.ext.cache.v2\n";
+const MAGIC: &[u8] = b"pi.ext.cache.v3\n";
 const ENTRIES: &str = "entries";
 const END: &str = "sealed";
 
@@ -39,7 +39,7 @@ pub struct Bytecode(Arc<[u8]>);
 
 /// Machine code of a component, made by this machine. Nothing but [`Cache`] makes one, from an entry that it sealed.
 #[derive(Debug)]
-pub struct MachineCode(Vec<u8>);
+pub struct MachineCode(Content);
 
 /// The cache of one machine. Several processes may use it at once.
 #[derive(Debug)]
@@ -91,6 +91,13 @@ pub struct Pruned {
     pub bytes: u64,
 }
 
+/// What a sound entry holds, where it was read to: machine code is large and is not moved.
+#[derive(Debug)]
+pub(crate) struct Content {
+    entry: Vec<u8>,
+    start: usize,
+}
+
 /// The parts of an entry that passed.
 struct Opened<'e> {
     kind: Kind,
@@ -114,7 +121,13 @@ impl Bytecode {
 impl MachineCode {
     /// For the engine of components.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        self.0.as_bytes()
+    }
+}
+
+impl Content {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.entry[self.start..]
     }
 }
 
@@ -150,8 +163,8 @@ impl Cache {
     /// The bytecode of a module, compiled at first use.
     pub fn bytecode(&self, module: &Module) -> Result<Bytecode, CacheFault> {
         let key = key(Kind::Bytecode, &[&module.name, &module.source]);
-        if let Some(bytes) = self.get(Kind::Bytecode, &key) {
-            return Ok(Bytecode(bytes.into()));
+        if let Some(kept) = self.get(Kind::Bytecode, &key) {
+            return Ok(Bytecode(kept.as_bytes().into()));
         }
         let bytes = compile::compile(module)?;
         // Without a disk to keep it on it is still bytecode.
@@ -180,16 +193,12 @@ impl Cache {
     }
 
     /// The content of a sound entry. One that is not sound is removed.
-    pub(crate) fn get(&self, kind: Kind, key: &Digest) -> Option<Vec<u8>> {
+    pub(crate) fn get(&self, kind: Kind, key: &Digest) -> Option<Content> {
         let path = self.path(key);
-        let mut bytes = file::read(&path).ok()?;
-        let sound = self.opened(key, &bytes).filter(|entry| entry.kind == kind && entry.engine == kind.engine());
-        match sound.map(|entry| entry.content.len()) {
-            // Machine code is large: it stays where it was read to.
-            Some(length) => {
-                bytes.drain(..bytes.len() - length);
-                Some(bytes)
-            }
+        let entry = file::read(&path).ok()?;
+        let sound = self.opened(key, &entry).filter(|it| it.kind == kind && it.engine == kind.engine());
+        match sound.map(|it| entry.len() - it.content.len()) {
+            Some(start) => Some(Content { entry, start }),
             None => {
                 tracing::warn!(entry = %path.display(), "an entry of the cache is not as it was written and is removed");
                 if let Err(error) = file::remove(&path) {
@@ -207,7 +216,7 @@ impl Cache {
         let label: String = label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let mut sealed = format!("{}\n{}\n{label}\n", kind.word(), kind.engine()).into_bytes();
         sealed.extend(content);
-        let tag = self.sealer.seal(&named(key, &sealed));
+        let tag = self.sealer.seal(key, &sealed);
         let mut bytes = MAGIC.to_vec();
         bytes.extend(tag);
         bytes.extend(sealed);
@@ -289,8 +298,8 @@ impl Cache {
     }
 
     fn opened<'e>(&self, key: &Digest, bytes: &'e [u8]) -> Option<Opened<'e>> {
-        let (tag, sealed) = bytes.strip_prefix(MAGIC)?.split_at_checked(TAG_SIZE)?;
-        if !self.sealer.is_sealed(&named(key, sealed), tag) {
+        let (tag, sealed) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<TAG_SIZE>()?;
+        if !self.sealer.is_sealed(key, sealed, tag) {
             return None;
         }
         let (kind, rest) = line(sealed)?;
@@ -311,12 +320,7 @@ pub(crate) fn key(kind: Kind, parts: &[&str]) -> Digest {
 }
 
 fn component_key(component: &[u8], engine: &str) -> Digest {
-    key(Kind::MachineCode, &[&Digest::of(component).to_string(), engine])
-}
-
-/// What is sealed: an entry under another name is another entry. Its digest stands for what it holds, which is not copied.
-fn named(key: &Digest, sealed: &[u8]) -> Vec<u8> {
-    [&key.as_bytes()[..], &Digest::of(sealed).as_bytes()[..]].concat()
+    key(Kind::MachineCode, &[blake3::hash(component).to_hex().as_str(), engine])
 }
 
 fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {

@@ -25,6 +25,7 @@ mod seal;
 mod shims;
 mod signature;
 mod source;
+mod source_map;
 mod unpacked;
 
 pub use self::{
@@ -42,5 +43,6 @@ pub use self::{
         KeyFault, PublicKey, SIGNATURE, SecretKey, Signature, SignatureState, TrustedKeys, judge, sign, verify,
     },
     source::{Source, sources},
+    source_map::{Position, SourceMap},
     unpacked::unpack,
 };

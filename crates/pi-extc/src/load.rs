@@ -92,7 +92,7 @@ async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Resu
     let entry = source.entry.to_string_lossy();
     // By its name as well: what was built under another one says who it was then.
     let key = key(Kind::Built, &[RECIPE, &entry, &source.root.to_string_lossy(), &source.manifest.name]);
-    if let Some((state, artifact)) = cache.get(Kind::Built, &key).and_then(|bytes| parsed(&bytes))
+    if let Some((state, artifact)) = cache.get(Kind::Built, &key).and_then(|bytes| parsed(bytes.as_bytes()))
         && !state.is_changed(&source)
     {
         let scan = scan_of(&source, &artifact, workshop, cache).await?;

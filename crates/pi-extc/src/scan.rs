@@ -63,7 +63,8 @@ pub async fn scan(artifact: &Artifact, workshop: &Workshop, cache: &Cache) -> Re
         }
     };
     let key = key(Kind::Scanned, &[RECIPE, &Digest::of(bundle.as_bytes()).to_string()]);
-    if let Some(known) = cache.get(Kind::Scanned, &key).and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+    if let Some(known) = cache.get(Kind::Scanned, &key).and_then(|bytes| serde_json::from_slice(bytes.as_bytes()).ok())
+    {
         return Ok(known);
     }
     let request = ScanRequest { bundle: bundle.to_string(), hosts: HOST_MODULES.clone() };

@@ -2,22 +2,19 @@
 //!
 //! Whoever can read the key can forge entries; it lies in a file that only its owner reads, beside the entries.
 
-use std::path::Path;
+use std::{fmt, path::Path};
 
-use ring::{
-    hmac,
-    rand::{SecureRandom as _, SystemRandom},
-};
+use blake3::{Hash, Hasher, KEY_LEN, OUT_LEN};
+use pi_extproto::artifact::Digest;
+use ring::rand::{SecureRandom as _, SystemRandom};
 
 use crate::{fault::CacheFault, file};
 
 const KEY_FILE: &str = "machine.key";
-const KEY_SIZE: usize = 32;
-pub(crate) const TAG_SIZE: usize = 32;
+pub(crate) const TAG_SIZE: usize = OUT_LEN;
 
 /// Seals bytes so that nobody without the key can make others that pass.
-#[derive(Debug)]
-pub(crate) struct Sealer(hmac::Key);
+pub(crate) struct Sealer([u8; KEY_LEN]);
 
 impl Sealer {
     /// The key in `folder`, made at first use. Several processes that come first at once agree on one.
@@ -29,24 +26,32 @@ impl Sealer {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => made(&path)?,
             other => other.map_err(io)?,
         };
-        match key.len() {
-            KEY_SIZE => Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &key))),
-            _ => Err(CacheFault::BadKey { path }),
-        }
+        key.try_into().map(Self).map_err(|_| CacheFault::BadKey { path })
     }
 
-    pub(crate) fn seal(&self, bytes: &[u8]) -> [u8; TAG_SIZE] {
-        hmac::sign(&self.0, bytes).as_ref().try_into().expect("a tag of SHA-256 has 32 bytes")
+    /// The seal of bytes under a name: under another they are another entry.
+    pub(crate) fn seal(&self, name: &Digest, bytes: &[u8]) -> [u8; TAG_SIZE] {
+        self.hash(name, bytes).into()
     }
 
     /// Compared in constant time.
-    pub(crate) fn is_sealed(&self, bytes: &[u8], tag: &[u8]) -> bool {
-        hmac::verify(&self.0, bytes, tag).is_ok()
+    pub(crate) fn is_sealed(&self, name: &Digest, bytes: &[u8], tag: &[u8; TAG_SIZE]) -> bool {
+        self.hash(name, bytes) == Hash::from_bytes(*tag)
+    }
+
+    fn hash(&self, name: &Digest, bytes: &[u8]) -> Hash {
+        Hasher::new_keyed(&self.0).update(name.as_bytes()).update(bytes).finalize()
+    }
+}
+
+impl fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sealer").finish_non_exhaustive()
     }
 }
 
 fn made(path: &Path) -> Result<Vec<u8>, CacheFault> {
-    let mut key = [0; KEY_SIZE];
+    let mut key = [0; KEY_LEN];
     SystemRandom::new().fill(&mut key).map_err(|_| CacheFault::NoRandom)?;
     let io = |source| CacheFault::Io { path: path.to_path_buf(), source };
     file::write_once(path, &key, 0o600).map_err(io)?;

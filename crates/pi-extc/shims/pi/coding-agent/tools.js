@@ -20,7 +20,8 @@ async function byHost(name, input, folder, signal) {
   try {
     const { content, details, is_error: isError } = await host.call("tool", { name, input: given }, { cancel });
     if (isError) throw new Error(wording(name, input, folder, content.map((block) => block.text ?? "").join("\n")));
-    return { content, details };
+    // Ours tells what it changed; Pi's has no details, and extensions that wrap it hand on what it has.
+    return { content, details: name === "write" ? undefined : details };
   } finally {
     signal?.removeEventListener("abort", onAbort);
   }
