@@ -49,7 +49,7 @@ pub(crate) async fn execute(desk: &Desk, checked: CheckedCall, terms: &Terms) ->
         }
         Call::Ui(call) => {
             desk.authorize(action, terms).await?;
-            ui::perform(desk, call).await
+            ui::perform(&desk.conversation(terms), call).await
         }
         Call::Events(call) => {
             desk.authorize(action, terms).await?;

@@ -280,6 +280,14 @@ impl Desk {
         }
     }
 
+    /// The session that a call is about: its own, or the one that the command which makes it has gone on to.
+    pub(crate) fn conversation(&self, terms: &Terms) -> Conversation {
+        match terms.control.as_ref().and_then(ControlPass::successor) {
+            Some(port) => Conversation::new(port, self.inner.identity.id.clone()),
+            None => self.inner.conversation.clone(),
+        }
+    }
+
     /// Room to draw in, recorded as a call of `ui`; nothing where nobody could see it.
     pub async fn draw(&self, drawing: Drawing, terms: Terms) -> Result<Option<Canvas>, HostError> {
         let params =
@@ -294,7 +302,7 @@ impl Desk {
         let action = self.action(Capability::Ui, Method::Ui, Target::Nothing);
         let work = async {
             self.authorize(action, &terms).await?;
-            self.inner.conversation.draw(drawing).await.map_err(|refusal| connector::refused(&refusal))
+            self.conversation(&terms).draw(drawing).await.map_err(|refusal| connector::refused(&refusal))
         };
         self.run(self.next_id(), start, &terms, OwnEnd::None, work).await
     }

@@ -23,7 +23,7 @@ use pi_transcript::{AssistantMessageEvent, Message, ToolCallId, ToolOutput, mess
 
 pub use self::{
     face::{RefusedTool, ToolFault},
-    fault::GuestFault,
+    fault::{CodePlace, GuestFault},
     registration::{
         CommandOffer, Flag, FlagDefault, GuestId, Introduction, LONGEST_TOOL_NAME, ProviderOffer, Registration,
         RendererOffer, Shortcut, ToolOffer, is_tool_name,
@@ -98,6 +98,8 @@ pub trait Guest: Send + Sync {
 /// How a guest stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
+    /// It is on its way, and offers nothing yet.
+    Starting,
     Running,
     /// It was stopped, and starts anew when it is needed.
     Resting,

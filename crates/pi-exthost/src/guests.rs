@@ -26,7 +26,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use pi_extproto::hook::{
-    Hook,
+    Failure, Hook,
     event::{
         Event,
         payload::{SessionForkEvent, SessionStartEvent, SessionSwitchEvent, StartReason, SwitchReason},
@@ -189,6 +189,14 @@ impl Guests {
                 .iter()
                 .any(|(heard, handlers)| *handlers > 0 && (*heard == hook || heard.replaced_by() == Some(hook)))
         })
+    }
+
+    /// Whether a guest judges what happens: where it fails, nothing does.
+    pub fn guards(&self, id: &GuestId) -> bool {
+        let judges = |(hook, handlers): (&Hook, &usize)| *handlers > 0 && hook.family().on_failure() == Failure::Block;
+        let attached = self.attached();
+        let one = attached.iter().find(|attached| attached.id() == *id);
+        one.is_some_and(|attached| attached.registration().hooks.iter().any(judges))
     }
 
     /// Tells every guest that listens, one after the other, and folds their answers. Those who know the event only by its

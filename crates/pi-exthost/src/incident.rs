@@ -71,7 +71,19 @@ impl Incident {
         AgentEvent::ExtensionError {
             extension_path: self.path.clone(),
             event: self.during.to_string(),
-            error: self.trouble.to_string(),
+            error: self.trouble.told(),
+        }
+    }
+}
+
+impl Trouble {
+    /// For whoever looks after the extension: what went wrong, and where in its sources if that is known.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Fault(fault) => fault.told(),
+            Self::Panicked { .. } | Self::Hung { .. } | Self::Deaf { .. } | Self::WrongFamily | Self::Misfit { .. } => {
+                self.to_string()
+            }
         }
     }
 }

@@ -51,6 +51,8 @@ pub struct Prepared {
     pub tier: Tier,
     /// The files that it was built from, for whoever wants to know whether they change; nothing of a server.
     pub sources: Vec<PathBuf>,
+    /// Packages that it imports and that are not installed: using them fails, and loading does not.
+    pub missing: Vec<String>,
     /// Starts it at its desk. Dropping the future stops it.
     pub launch: Launch,
 }
@@ -76,8 +78,14 @@ pub enum LaunchFault {
     #[error("{message}")]
     Unusable { message: String },
     /// Its code ran and failed.
-    #[error(transparent)]
-    Failed(#[from] GuestFault),
+    #[error("{}", .0.told())]
+    Failed(#[source] GuestFault),
+}
+
+impl From<GuestFault> for LaunchFault {
+    fn from(fault: GuestFault) -> Self {
+        Self::Failed(fault)
+    }
 }
 
 impl fmt::Debug for Prepared {

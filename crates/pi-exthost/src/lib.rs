@@ -15,6 +15,7 @@ pub mod content;
 pub mod desk;
 pub mod dispatcher;
 pub mod drawings;
+pub mod exchange;
 pub mod guest;
 pub mod guests;
 pub mod incident;
@@ -35,6 +36,7 @@ pub use self::{
     desk::{Desk, Feed, Figures, Held, Occasion, Output, Pipes, Terms, Weighed},
     dispatcher::{Dispatcher, Fittings, KeyRing, Limits, ProxyFinder},
     drawings::Drawings,
+    exchange::Exchange,
     guest::{Ask, Guest, GuestFault, GuestId, Registration},
     guests::{Guests, Patience},
     incident::{Incident, Trouble},

@@ -9,7 +9,10 @@ mod conversation;
 mod draw;
 mod noun;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -31,7 +34,8 @@ pub use self::{
     conversation::Conversation,
     draw::{Canvas, Drawing, Easel, Frame, Size, canvas},
     noun::{
-        CommandInfo, CommandSource, Completion, Mode, ModelInfo, ModelName, Navigation, SessionState, Settled, ToolInfo,
+        CommandInfo, CommandSource, Completion, Mode, ModelInfo, ModelName, Navigation, Notice, SessionState, Settled,
+        ToolInfo,
     },
 };
 use crate::guest::GuestId;
@@ -132,6 +136,8 @@ pub enum Request {
     /// The host's own question whether the extension may do something.
     AskApproval(Approval, Asked, Reply<Settled>),
     Announce(Announcement, Reply<()>),
+    /// The program's own words.
+    Tell(Notice, Reply<()>),
     /// Room to draw in; nothing where nobody could see it.
     Draw(Drawing, Reply<Option<Canvas>>),
 
@@ -202,16 +208,33 @@ pub enum ForkPosition {
 #[derive(Clone)]
 pub struct ControlPass {
     ended: CancellationToken,
+    /// The session that the command left its own for. A lock and no task: it is held for a look.
+    successor: Arc<Mutex<Option<Arc<dyn SessionPort>>>>,
 }
 
 impl ControlPass {
     pub(crate) fn new(ended: CancellationToken) -> Self {
-        Self { ended }
+        Self { ended, successor: Arc::default() }
     }
 
     /// Whether the command still runs.
     pub fn is_valid(&self) -> bool {
         !self.ended.is_cancelled()
+    }
+
+    /// Signalled when the command has ended.
+    pub fn ended(&self) -> CancellationToken {
+        self.ended.clone()
+    }
+
+    /// What the command asks from here on is asked of another session: the one that it left its own for. Whatever else its
+    /// extension does stays where it is.
+    pub fn lead_to(&self, port: Arc<dyn SessionPort>) {
+        *self.successor.lock().unwrap_or_else(PoisonError::into_inner) = Some(port);
+    }
+
+    pub(crate) fn successor(&self) -> Option<Arc<dyn SessionPort>> {
+        self.successor.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -20,7 +20,10 @@ use pi_transcript::{
     question::{Announcement, Answer, Approval, Asked, Asker, Misfit, Outcome, UiRequest, check},
 };
 
-use crate::{guest::GuestId, port::Settled};
+use crate::{
+    guest::GuestId,
+    port::{Notice, Settled},
+};
 
 /// How long a person has where the question does not say.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -187,6 +190,13 @@ impl Questions {
         }
     }
 
+    /// Tells something in the name of the program, whoever is there.
+    pub fn tell(&self, Notice { message, notify_type, about }: Notice) {
+        let asker = Asker::Pi { extension_id: about.map(|guest| guest.to_string()) };
+        let announcement = Announcement::Notify { message, notify_type: Some(notify_type) };
+        self.shared.request((self.shared.ids)(), asker, UiRequest::Announcement(announcement));
+    }
+
     /// Nothing, and an event that says so, if too many are open.
     fn open(&self, asker: Asker, asked: Asked, timeout: Duration) -> Option<(Closing, oneshot::Receiver<Answer>)> {
         let (answer, receiver) = oneshot::channel();
@@ -231,7 +241,7 @@ impl Shared {
         (self.emit)(AgentEvent::ExtensionError {
             extension_path: match asker {
                 Asker::Extension { extension_id } => extension_id,
-                Asker::Host { .. } => HOST.to_owned(),
+                Asker::Host { .. } | Asker::Pi { .. } => HOST.to_owned(),
             },
             event: ASKING.to_owned(),
             error: format!("{MOST_OPEN} questions are open, and no more may be"),

@@ -28,7 +28,7 @@ use crate::{
 const STEPS: usize = 64;
 
 pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Result<Output, HostError> {
-    let conversation = &desk.inner.conversation;
+    let conversation = &desk.conversation(terms);
     let refuse = |refusal| refused(&refusal);
     Ok(match call {
         SessionCall::GetState => state(conversation.state().await.map_err(refuse)?)?.into(),
@@ -176,7 +176,7 @@ fn fork(entry: EntryId, position: ForkPoint) -> Control {
 async fn control(desk: &Desk, terms: &Terms, control: Control) -> Result<Acceptance, HostError> {
     let pass =
         terms.control.as_ref().ok_or_else(|| invalid("only a slash command may leave or replace the session"))?;
-    let accepted = desk.inner.conversation.control(pass, control).await.map_err(|refusal| refused(&refusal))?;
+    let accepted = desk.conversation(terms).control(pass, control).await.map_err(|refusal| refused(&refusal))?;
     Ok(Acceptance { accepted })
 }
 

@@ -8,35 +8,35 @@ use pi_transcript::question::{self, Announcement, Asked, NotifyType, Question, W
 
 use super::{invalid, refused};
 use crate::{
-    desk::{Desk, Output},
-    port::Settled,
+    desk::Output,
+    port::{Conversation, Settled},
 };
 
-pub(super) async fn perform(desk: &Desk, call: UiCall) -> Result<Output, HostError> {
+pub(super) async fn perform(conversation: &Conversation, call: UiCall) -> Result<Output, HostError> {
     match call {
         UiCall::Select { title, options, timeout_ms } => {
-            text(ask(desk, Question::Select { title, options, timeout: timeout_ms }).await?)
+            text(ask(conversation, Question::Select { title, options, timeout: timeout_ms }).await?)
         }
         UiCall::Input { title, placeholder, timeout_ms } => {
-            text(ask(desk, Question::Input { title, placeholder, timeout: timeout_ms }).await?)
+            text(ask(conversation, Question::Input { title, placeholder, timeout: timeout_ms }).await?)
         }
         UiCall::Editor { title, prefill, timeout_ms } => {
-            text(ask(desk, Question::Editor { title, prefill, timeout: timeout_ms }).await?)
+            text(ask(conversation, Question::Editor { title, prefill, timeout: timeout_ms }).await?)
         }
         UiCall::Confirm { title, message, timeout_ms } => {
-            let answer = ask(desk, Question::Confirm { title, message, timeout: timeout_ms }).await?;
+            let answer = ask(conversation, Question::Confirm { title, message, timeout: timeout_ms }).await?;
             let confirmed = matches!(answer, Some(question::Answer::Confirm { confirmed: true }));
             Ok(Confirmation { confirmed }.into())
         }
         UiCall::Interview { title, questions, timeout_ms } => {
             let fields = questions.iter().map(question::FormField::from).collect();
             let asked = Question::Interview { title, questions: fields, timeout: timeout_ms };
-            let answer = ask(desk, asked).await?.unwrap_or(question::Answer::Cancelled);
+            let answer = ask(conversation, asked).await?.unwrap_or(question::Answer::Cancelled);
             let read = FormAnswer::read(&questions, &answer);
             read.map(Output::from).map_err(|error| HostError::new(ErrorCode::Internal, error.to_string()))
         }
         UiCall::GetEditorText => {
-            let text = desk.inner.conversation.editor_text().await.map_err(|refusal| refused(&refusal))?;
+            let text = conversation.editor_text().await.map_err(|refusal| refused(&refusal))?;
             Ok(Answer { text }.into())
         }
         UiCall::Notify { message, level } => {
@@ -45,26 +45,28 @@ pub(super) async fn perform(desk: &Desk, call: UiCall) -> Result<Output, HostErr
                 NoticeLevel::Warning => NotifyType::Warning,
                 NoticeLevel::Error => NotifyType::Error,
             });
-            announce(desk, Announcement::Notify { message, notify_type }).await
+            announce(conversation, Announcement::Notify { message, notify_type }).await
         }
-        UiCall::SetStatus { key, text } => announce(desk, Announcement::SetStatus { key, text }).await,
+        UiCall::SetStatus { key, text } => announce(conversation, Announcement::SetStatus { key, text }).await,
         UiCall::SetWidget { key, lines, placement } => {
             let placement = Some(match placement {
                 Placement::AboveEditor => WidgetPlacement::AboveEditor,
                 Placement::BelowEditor => WidgetPlacement::BelowEditor,
             });
-            announce(desk, Announcement::SetWidget { key, content: lines, placement }).await
+            announce(conversation, Announcement::SetWidget { key, content: lines, placement }).await
         }
-        UiCall::SetTitle { title } => announce(desk, Announcement::SetTitle { title }).await,
-        UiCall::SetWorkingMessage { text } => announce(desk, Announcement::SetWorkingMessage { message: text }).await,
-        UiCall::SetEditorText { text } => announce(desk, Announcement::SetEditorText { text }).await,
+        UiCall::SetTitle { title } => announce(conversation, Announcement::SetTitle { title }).await,
+        UiCall::SetWorkingMessage { text } => {
+            announce(conversation, Announcement::SetWorkingMessage { message: text }).await
+        }
+        UiCall::SetEditorText { text } => announce(conversation, Announcement::SetEditorText { text }).await,
     }
 }
 
 /// Nothing if the person dismissed it, or there is none.
-async fn ask(desk: &Desk, question: Question) -> Result<Option<question::Answer>, HostError> {
+async fn ask(conversation: &Conversation, question: Question) -> Result<Option<question::Answer>, HostError> {
     let asked = Asked::try_from(question).map_err(|flaw| invalid(flaw.to_string()))?;
-    match desk.inner.conversation.ask(asked).await.map_err(|refusal| refused(&refusal))? {
+    match conversation.ask(asked).await.map_err(|refusal| refused(&refusal))? {
         Settled::Answered(answer) => Ok(Some(answer)),
         Settled::Cancelled => Ok(None),
         Settled::TimedOut => Err(HostError::new(ErrorCode::Timeout, "nobody answered in time")),
@@ -85,7 +87,7 @@ fn text(answer: Option<question::Answer>) -> Result<Output, HostError> {
     Ok(Answer { text }.into())
 }
 
-async fn announce(desk: &Desk, announcement: Announcement) -> Result<Output, HostError> {
-    desk.inner.conversation.announce(announcement).await.map_err(|refusal| refused(&refusal))?;
+async fn announce(conversation: &Conversation, announcement: Announcement) -> Result<Output, HostError> {
+    conversation.announce(announcement).await.map_err(|refusal| refused(&refusal))?;
     Ok(Output::Empty)
 }

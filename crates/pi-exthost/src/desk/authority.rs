@@ -11,7 +11,7 @@ use pi_extproto::{
 use pi_policy::{
     Action, Answer, Decision, Denial, Explanation, Feature, Grant, Host, Reason, Request, Target, decide, explain,
 };
-use pi_transcript::question::{Announcement, NotifyType};
+use pi_transcript::question::NotifyType;
 
 use super::{Desk, Occasion, Terms};
 use crate::{
@@ -87,7 +87,7 @@ impl Desk {
                 };
                 let petitioner = Petitioner { name: identity.id.as_str(), version: &identity.version, origin, call };
                 let rulebook = &inner.house.fittings.rulebook;
-                asking::ask(&question, &petitioner, &gate, &inner.conversation, rulebook, request.now).await
+                asking::ask(&question, &petitioner, &gate, &self.conversation(terms), rulebook, request.now).await
             }
         };
         match question.answer(answer) {
@@ -118,10 +118,10 @@ impl Desk {
             return;
         }
         let conversation = self.inner.conversation.clone();
-        let announcement = Announcement::Notify { message: message.to_owned(), notify_type: Some(NotifyType::Warning) };
+        let message = message.to_owned();
         // It must not hold up the call, and the session may be gone: then there is nobody to tell. It ends with the
         // session's mailbox.
-        self.inner.house.handle.spawn(async move { drop(conversation.announce(announcement).await) });
+        self.inner.house.handle.spawn(async move { drop(conversation.tell(message, NotifyType::Warning).await) });
     }
 
     /// The error for the guest; the person is told of the first of its kind.

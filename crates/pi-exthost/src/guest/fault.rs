@@ -1,11 +1,18 @@
 //! How a guest fails, by its own account.
 
+use std::fmt;
+
 /// Why a guest did not do what it was asked to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuestFault {
     /// The code of the extension threw. Its own fault, and it goes on.
     #[error("{message}")]
-    Threw { message: String, stack: Option<String> },
+    Threw {
+        message: String,
+        /// In the words of the sources, where those are known.
+        stack: Option<String>,
+        at: Option<CodePlace>,
+    },
     /// It was cancelled and stopped in time.
     #[error("cancelled")]
     Cancelled,
@@ -23,9 +30,37 @@ pub enum GuestFault {
     Gone,
 }
 
+/// Where in the sources of an extension something happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodePlace {
+    pub file: String,
+    /// From one on, as editors count.
+    pub line: u32,
+    pub column: u32,
+}
+
+impl fmt::Display for CodePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
 impl GuestFault {
     pub fn threw(message: impl Into<String>) -> Self {
-        Self::Threw { message: message.into(), stack: None }
+        Self::Threw { message: message.into(), stack: None, at: None }
+    }
+
+    /// For whoever looks after the extension: what went wrong, and where in its sources. A model is told the first alone.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Threw { message, at: Some(at), .. } => format!("{message} ({at})"),
+            Self::Threw { at: None, .. }
+            | Self::Cancelled
+            | Self::NotOffered { .. }
+            | Self::Nonsense { .. }
+            | Self::OverLimit { .. }
+            | Self::Gone => self.to_string(),
+        }
     }
 
     pub fn not_offered(what: impl Into<String>) -> Self {

@@ -78,10 +78,10 @@ impl Shelf {
     pub(super) async fn shorten(&self, answer: Result<ToolAnswer, Trouble>) -> Result<ToolAnswer, Trouble> {
         match answer {
             Ok(answer) => Ok(ToolAnswer { output: self.shorten_output(answer.output).await, ..answer }),
-            Err(Trouble::Fault(GuestFault::Threw { message, stack })) if message.len() > MOST_TEXT => {
+            Err(Trouble::Fault(GuestFault::Threw { message, stack, at })) if message.len() > MOST_TEXT => {
                 let place = self.keep(message.clone()).await;
                 let message = whole(&cut(vec![Block::text(message)], &place));
-                Err(Trouble::Fault(GuestFault::Threw { message, stack }))
+                Err(Trouble::Fault(GuestFault::Threw { message, stack, at }))
             }
             Err(trouble) => Err(trouble),
         }

@@ -56,10 +56,10 @@ pub(super) struct Call<'a> {
     pub(super) guest: Arc<dyn Guest>,
 }
 
-/// Of whoever waits for a guest to be exchanged.
+/// Whether somebody can still wait for a guest to be exchanged.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Patience {
-    Left,
+enum Waiting {
+    Possible,
     Over,
 }
 
@@ -98,9 +98,9 @@ impl Seat {
 
     /// Begins a call; waits while a guest is exchanged, as long as `ask` may take.
     pub(super) async fn call(&self, ask: &Ask, errand: Errand) -> Call<'_> {
-        let mut patience = Patience::Left;
+        let mut waiting = Waiting::Possible;
         loop {
-            if let Some(guest) = self.take(errand, patience) {
+            if let Some(guest) = self.take(errand, waiting) {
                 return Call { seat: self, guest };
             }
             let mut watched = self.sitting.subscribe();
@@ -108,18 +108,18 @@ impl Seat {
             tokio::select! {
                 biased;
                 () = changed => {}
-                () = ask.cancel.cancelled() => patience = Patience::Over,
-                () = ask.stopwatch.run_down() => patience = Patience::Over,
+                () = ask.cancel.cancelled() => waiting = Waiting::Over,
+                () = ask.stopwatch.run_down() => waiting = Waiting::Over,
             }
         }
     }
 
     /// Counts a call, unless nobody is let in. Whoever cannot wait any longer is answered by the one that sits there, which
     /// may be gone.
-    fn take(&self, errand: Errand, patience: Patience) -> Option<Arc<dyn Guest>> {
+    fn take(&self, errand: Errand, waiting: Waiting) -> Option<Arc<dyn Guest>> {
         let mut taken = None;
         self.sitting.send_if_modified(|sitting| {
-            if sitting.lets_in(errand) || patience == Patience::Over {
+            if sitting.lets_in(errand) || waiting == Waiting::Over {
                 sitting.calls += 1;
                 taken = Some(Arc::clone(&sitting.guest));
             }
@@ -195,6 +195,11 @@ impl Change<'_> {
     /// Who is being exchanged.
     pub fn id(&self) -> GuestId {
         self.attached.id()
+    }
+
+    /// Whether it was told that this is the end.
+    pub fn is_dismissed(&self) -> bool {
+        self.is_dismissed
     }
 
     /// Tells the guest that this is the end, and ends it.

@@ -86,7 +86,7 @@ impl Watch {
                 &during.to_string(),
                 Payload::Error(ErrorReport {
                     code: code(trouble).to_owned(),
-                    message: trouble.to_string(),
+                    message: trouble.told(),
                     details: details.as_object().cloned(),
                     extra: Extra::new(),
                 }),
@@ -157,7 +157,7 @@ impl Watched {
 
     fn ended(self, trouble: Option<&Trouble>, otherwise: Option<&str>) {
         if let Some(span) = self.span {
-            let told = trouble.map(ToString::to_string);
+            let told = trouble.map(Trouble::told);
             span.end(told.as_deref().or(otherwise));
         }
     }

@@ -218,6 +218,13 @@ impl Book {
         self.head.sync_data()
     }
 
+    /// Lets others write it, before anybody is told that this one ended. A process that is being started at this moment may hold
+    /// the file open for a while longer, and with it a lock that nobody gave up.
+    pub(super) fn release(&mut self) {
+        // What cannot be unlocked is free when the file is closed.
+        let _ = self.file.unlock();
+    }
+
     fn append(&mut self) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(self.length))?;
         self.file.write_all(&self.waiting)

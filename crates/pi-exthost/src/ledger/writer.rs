@@ -106,7 +106,9 @@ impl Writer<'_> {
     fn finish(&mut self) -> Result<(), String> {
         self.book.say("ledger.close", Level::Info, "the ledger ends here", json!({}));
         self.commit();
-        self.synced()
+        let synced = self.synced();
+        self.book.release();
+        synced
     }
 
     fn synced(&mut self) -> Result<(), String> {

@@ -13,12 +13,12 @@ use pi_transcript::{
     Entry, EntryId, Header, ModelId, ProviderId, ThinkingLevel,
     event::CompactionResult,
     message::AssistantMessage,
-    question::{Announcement, Approval, Asked},
+    question::{Announcement, Approval, Asked, NotifyType},
 };
 
 use super::{
-    Canvas, CommandInfo, Completion, Control, ControlPass, Drawing, Expansion, ModelInfo, Refusal, Reply, Request,
-    Selection, SessionPort, SessionState, Settled, ToolInfo,
+    Canvas, CommandInfo, Completion, Control, ControlPass, Drawing, Expansion, ModelInfo, Notice, Refusal, Reply,
+    Request, Selection, SessionPort, SessionState, Settled, ToolInfo,
 };
 use crate::guest::GuestId;
 
@@ -145,6 +145,12 @@ impl Conversation {
 
     pub async fn announce(&self, announcement: Announcement) -> Result<(), Refusal> {
         self.request(|reply| Request::Announce(announcement, reply)).await
+    }
+
+    /// Tells something about the guest in the name of the program.
+    pub(crate) async fn tell(&self, message: String, notify_type: NotifyType) -> Result<(), Refusal> {
+        let notice = Notice { message, notify_type, about: Some(self.guest.clone()) };
+        self.request(|reply| Request::Tell(notice, reply)).await
     }
 
     pub async fn draw(&self, drawing: Drawing) -> Result<Option<Canvas>, Refusal> {

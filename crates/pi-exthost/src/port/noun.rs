@@ -3,9 +3,12 @@
 use pi_extproto::{connector::tool::CommandDefinition, connector::tool::ToolDefinition};
 use pi_transcript::{
     AssistantMessageEvent, ContextUsage, EntryId, Message, Model, ModelId, ProviderId, SessionId, ThinkingLevel,
-    message, question::Answer,
+    message,
+    question::{Answer, NotifyType},
 };
 use tokio::sync::mpsc;
+
+use crate::guest::GuestId;
 
 /// How a session stands. Small: what grows with the conversation is asked for by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +28,15 @@ pub struct SessionState {
     pub mode: Mode,
     pub is_project_trusted: bool,
     pub context_usage: Option<ContextUsage>,
+}
+
+/// What the program itself tells whoever is there. No extension can: what one says is an announcement in its own name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    pub message: String,
+    pub notify_type: NotifyType,
+    /// The extension that it is about.
+    pub about: Option<GuestId>,
 }
 
 /// Who is at the other end of a session.

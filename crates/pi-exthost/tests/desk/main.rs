@@ -5,6 +5,7 @@
 mod attacks;
 mod bounds;
 mod consent;
+mod exchange;
 mod files;
 mod ledger;
 mod others;
