@@ -1,7 +1,7 @@
 // `ctx`: what a handler, a tool or a command is given beside its event.
 import host from "pi:host";
 import { modelRegistry } from "pi:api/model";
-import { sessionManager, state } from "pi:api/session";
+import { sessionManager, state, writableManager } from "pi:api/session";
 import { cancellation } from "pi:api/ui";
 
 const MODE = { terminal: "tui", server: "rpc", json: "json", print: "print" };
@@ -79,14 +79,15 @@ export function contexts({ check, ui, signalOf, say }) {
   };
 
   // What is to be done in the session that takes the place of this one, unless somebody objects to it.
-  const replaced = async (result, withSession) => {
+  const replaced = async (result, withSession, setup) => {
     const { cancelled } = await result;
+    if (!cancelled && typeof setup === "function") await setup(writableManager);
     if (!cancelled && typeof withSession === "function") await withSession(Object.create(command, describe(say())));
     return { cancelled };
   };
   const control = {
     waitForIdle: async () => void (await later("wait_for_idle")),
-    newSession: ({ parentSession, withSession } = {}) => replaced(accepted("new_session", { parent: parentSession }), withSession),
+    newSession: ({ parentSession, setup, withSession } = {}) => replaced(accepted("new_session", { parent: parentSession }), withSession, setup),
     fork: (entryId, { position = "before", withSession } = {}) => replaced(accepted("fork", { entry_id: String(entryId), position }), withSession),
     navigateTree: (entryId, { summarize = false, customInstructions, replaceInstructions = false, label } = {}) =>
       accepted("navigate_tree", { entry_id: String(entryId), summarize, instructions: customInstructions, replace_instructions: replaceInstructions, label }),

@@ -1,5 +1,6 @@
 // `ctx.sessionManager`: the conversation, to be read. Everything answers at once.
 import host from "pi:host";
+import { draft } from "pi:api/outcome";
 
 const read = (op, params) => host.callSync("session", { op, ...params });
 export const state = () => read("get_state");
@@ -45,4 +46,27 @@ export const sessionManager = {
   getChildren: (id) => children(read("get_entries", { selection: "all" }).entries, id),
   getTree: () => tree(read("get_entries", { selection: "all" }).entries),
   isPersisted: () => state().file !== undefined,
+};
+
+const optional = (text) => (text === undefined || text === null || text === "" ? undefined : String(text));
+// What the model is shown of an extension; it begins nothing.
+const show = (message) => {
+  read("send_message", { ...draft(message), delivery: "steer", trigger_turn: false });
+  return state().leaf_id;
+};
+
+/** For `setup` of a new session: the same, and what stands in it before anybody speaks. */
+export const writableManager = {
+  ...sessionManager,
+  appendMessage({ role, content } = {}) {
+    // Words of a model or of a tool that neither has said would be taken for theirs.
+    if (role !== "user") throw new Error(`setup can add messages for the model, and none in the name of ${JSON.stringify(role)}`);
+    return show({ customType: "user", content, display: true });
+  },
+  appendCustomMessageEntry: (customType, content, display = true, details) => show({ customType, content, display, details }),
+  appendCustomEntry: (customType, data) => read("append_entry", { custom_type: String(customType), data }).entry_id,
+  appendSessionInfo: (name) => void read("set_name", { name: String(name) }),
+  appendLabelChange: (entryId, label) => void read("set_label", { entry_id: String(entryId), label: optional(label) }),
+  appendModelChange: (provider, model) => void read("set_model", { provider: String(provider), model: String(model) }),
+  appendThinkingLevelChange: (level) => void read("set_thinking_level", { level: String(level) }),
 };

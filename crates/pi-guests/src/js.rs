@@ -24,6 +24,7 @@ mod raw;
 mod rejections;
 mod room;
 mod thread;
+mod traces;
 mod value;
 
 pub use self::{
@@ -33,4 +34,5 @@ pub use self::{
     modules::{Code, Library},
     place::{Place, architecture, platform},
     thread::Program,
+    traces::Sources,
 };

@@ -5,14 +5,12 @@ mod known;
 mod machinery;
 pub(crate) mod packed;
 mod started;
+mod stock;
 
 use std::{
     collections::BTreeMap,
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
@@ -23,18 +21,16 @@ use pi_exthost::{
     launcher::{Identity, LaunchFault, Launcher, Prepared, Source},
 };
 
-use pi_extc::{Cache, CacheFault, Workshop};
+use pi_extc::{CacheFault, SourceMap, Workshop};
 
-use self::{
-    built::{Built, Compiled, Yard},
-    machinery::Machinery,
-};
+use self::built::{Built, Compiled, Yard};
 pub use self::{
     known::{Known, known},
     started::{PreparedGuest, Program, Started},
+    stock::Stock,
 };
 use crate::{
-    js::{self, Library, Limits, Place, Time, architecture, platform},
+    js::{self, Limits, Place, Sources, Time, architecture, platform},
     wasm,
 };
 
@@ -60,22 +56,24 @@ pub struct Surroundings {
 
 /// Starts extensions of every tier that there is.
 pub struct Tiers {
-    library: Library,
     yard: Yard,
     surroundings: Surroundings,
     started: AtomicU64,
 }
 
 impl Tiers {
-    /// Opens the cache, which is made at first use.
+    /// For a session that shares nothing with others.
     pub fn new(surroundings: Surroundings) -> Result<Self, CacheFault> {
-        let folder = surroundings.agent.join("cache").join("extensions");
-        let cache = Arc::new(Cache::open(&folder)?);
-        let library = Library::new(Some(Arc::clone(&cache)));
-        let machinery = Arc::new(Machinery::new(surroundings.limits.memory));
+        let stock = Stock::open(&surroundings.agent)?;
+        Ok(Self::sharing(stock, surroundings))
+    }
+
+    /// For one of several sessions.
+    pub fn sharing(stock: Stock, surroundings: Surroundings) -> Self {
         let trusted = surroundings.agent.join("trusted-keys.json");
-        let yard = Yard { workshop: Workshop::new(folder), cache, machinery, trusted };
-        Ok(Self { library, yard, surroundings, started: AtomicU64::new(0) })
+        let workshop = Workshop::new(stock.folder().to_path_buf());
+        let yard = Yard { workshop, stock, memory: surroundings.limits.memory, trusted };
+        Self { yard, surroundings, started: AtomicU64::new(0) }
     }
 
     /// The same as [`Launcher::prepare`], for whoever wants to look at what runs in the end.
@@ -102,7 +100,11 @@ impl Tiers {
             temporary: around.temporary.join(format!("pi-ext-{}-{number}-{folder_name}", std::process::id())),
         };
         let program = match &built.code {
-            Compiled::Script(code) => Program::Js(Box::new(self.script(code.clone(), &built, &source, &identity))),
+            Compiled::Script { code, source_map } => {
+                let map = SourceMap::new(self.yard.stock.source_map(source_map));
+                let sources = Sources { map, folder: built.folder.clone() };
+                Program::Js(Box::new(self.script((code.clone(), sources), &built, &source, &identity)))
+            }
             Compiled::Component { code, machine } => Program::Wasm(Box::new(wasm::Program {
                 name: built.name.clone(),
                 path: source.path.display().to_string(),
@@ -111,10 +113,17 @@ impl Tiers {
                 limits: wasm::Limits { memory: around.limits.memory, ..wasm::Limits::default() },
             })),
         };
-        Ok(PreparedGuest { identity, program, notices: built.notices, sources: built.sources })
+        let Built { notices, sources, missing, .. } = built;
+        Ok(PreparedGuest { identity, program, notices, sources, missing })
     }
 
-    fn script(&self, bundle: js::Code, built: &Built, source: &Source, identity: &Identity) -> js::Program {
+    fn script(
+        &self,
+        (bundle, sources): (js::Code, Sources),
+        built: &Built,
+        source: &Source,
+        identity: &Identity,
+    ) -> js::Program {
         let around = &self.surroundings;
         let text = |path: &PathBuf| path.display().to_string();
         let place = Place {
@@ -139,8 +148,9 @@ impl Tiers {
         js::Program {
             name: built.name.clone(),
             path: source.path.display().to_string(),
-            library: self.library.clone(),
+            library: self.yard.stock.library().clone(),
             bundle,
+            sources,
             place,
             flags: around.flags.clone(),
             limits: around.limits.clone(),
@@ -161,7 +171,7 @@ fn tell(desk: &Desk, notices: Vec<String>) {
 impl Launcher for Tiers {
     fn prepare(&self, source: Source) -> BoxFuture<'_, Result<Prepared, LaunchFault>> {
         async move {
-            let PreparedGuest { identity, mut program, notices, sources } = self.prepare_guest(source).await?;
+            let PreparedGuest { identity, mut program, notices, sources, missing } = self.prepare_guest(source).await?;
             let tier = program.tier();
             let launch = move |desk: Desk| {
                 async move {
@@ -172,7 +182,7 @@ impl Launcher for Tiers {
                 }
                 .boxed()
             };
-            Ok(Prepared { identity, tier, sources, launch: Box::new(launch) })
+            Ok(Prepared { identity, tier, sources, missing, launch: Box::new(launch) })
         }
         .boxed()
     }

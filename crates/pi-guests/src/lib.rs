@@ -16,5 +16,5 @@ pub mod wasm;
 
 pub use self::{
     health::{Health, Restarts},
-    launcher::{Surroundings, Tiers},
+    launcher::{Stock, Surroundings, Tiers},
 };

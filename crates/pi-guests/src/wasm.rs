@@ -18,6 +18,7 @@ mod room;
 mod ticker;
 mod wasi;
 
+pub(crate) use self::{code::WeakCode, machine::WeakMachine};
 pub use self::{
     code::{Code, CodeFault},
     guest::{Program, WasmGuest},

@@ -106,7 +106,7 @@ fn fault_of(room: &Rc<Room>, job: JobId, fault: &Object<'_>) -> GuestFault {
     if is_cancelled && name.as_deref() == Some("AbortError") {
         return GuestFault::Cancelled;
     }
-    GuestFault::Threw { message, stack: stack.filter(|stack| !stack.is_empty()) }
+    room.guest.program.sources.fault(message, stack)
 }
 
 /// Reads the answer that a task wants.

@@ -368,7 +368,7 @@ impl<'js, 'g> Life<'js, 'g> {
             fuse.trip(Trip::Memory);
         }
         for told in unheard.told {
-            natives::uncaught(room, told);
+            natives::uncaught(room, &told);
         }
         fuse.put_out().map_or(Ok(()), Err)
     }
@@ -409,7 +409,7 @@ impl<'js, 'g> Life<'js, 'g> {
                 if message == "out of memory" {
                     self.room.fuse.trip(Trip::Memory);
                 }
-                GuestFault::Threw { message, stack: exception.stack().filter(|stack| !stack.is_empty()) }
+                self.guest.program.sources.fault(message, exception.stack())
             }
             CaughtError::Error(rquickjs::Error::Allocation) => {
                 self.room.fuse.trip(Trip::Memory);
@@ -420,7 +420,7 @@ impl<'js, 'g> Life<'js, 'g> {
         if self.room.jobs.borrow().contains_key(&job) {
             self.room.settle(job, Err(fault));
         } else {
-            natives::uncaught(&self.room, fault.to_string());
+            natives::uncaught(&self.room, &fault.told());
         }
     }
 
@@ -429,7 +429,7 @@ impl<'js, 'g> Life<'js, 'g> {
         match self.api.offered() {
             Ok(offered) => self.room.publish(offered),
             Err(problem) => {
-                return natives::uncaught(&self.room, format!("what it registers cannot be read: {problem}"));
+                return natives::uncaught(&self.room, &format!("what it registers cannot be read: {problem}"));
             }
         }
         if self.room.is_loading.get() {

@@ -357,7 +357,7 @@ fn texts<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
     };
     native.set("write", Function::new(ctx.clone(), write)?)?;
     let here = Rc::clone(room);
-    native.set("uncaught", Function::new(ctx.clone(), move |fault: Object<'js>| uncaught(&here, told(&fault)))?)?;
+    native.set("uncaught", Function::new(ctx.clone(), move |fault: Object<'js>| uncaught(&here, &told(&fault)))?)?;
     let load = |ctx: Ctx<'js>, specifier: String| load(&ctx, &specifier);
     native.set("load", Function::new(ctx.clone(), load)?)
 }
@@ -370,7 +370,8 @@ pub(super) fn told(fault: &Object<'_>) -> String {
 }
 
 /// Something was thrown that nobody caught.
-pub(super) fn uncaught(room: &Rc<Room>, told: String) {
+pub(super) fn uncaught(room: &Rc<Room>, told: &str) {
+    let (told, _) = room.guest.program.sources.translate(told);
     // Who throws too often is not listened to anywhere.
     if let Some(entry) = log(room, Level::Error, "uncaught", told) {
         let (guest, error) = (room.desk.guest(), entry.message);

@@ -26,6 +26,7 @@ use super::{
     modules::{Code, Library},
     place::Place,
     room::CallResult,
+    traces::Sources,
 };
 use crate::health::{Consequence, Health, History};
 use pi_exthost::{Desk, GuestFault, GuestId, Registration, Stopwatch, desk::Feed};
@@ -40,6 +41,8 @@ pub struct Program {
     pub library: Library,
     /// The extension, as one module.
     pub bundle: Code,
+    /// What that module was made of; reports of errors speak of it.
+    pub sources: Sources,
     pub place: Place,
     /// Values of flags that somebody gave.
     pub flags: BTreeMap<String, Value>,

@@ -5,13 +5,14 @@ use std::{path::PathBuf, sync::Arc};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use pi_extc::{Artifact, BuildFault, Cache, Code, Scan, SignatureState, Workshop};
+use pi_extc::{Artifact, BuildFault, Code, Scan, SignatureState, Workshop};
 use pi_exthost::launcher::{Evidence, Feature, LaunchFault, Source};
 use pi_extproto::{artifact::Verdict, capability::Declared, manifest::is_name};
 
 use super::{
-    machinery::Machinery,
+    machinery::{Piece, PieceFault},
     packed::{self, Packed, signature_of_build},
+    stock::Stock,
 };
 use crate::{js, wasm};
 
@@ -38,11 +39,13 @@ pub(super) struct Built {
     pub(super) notices: Vec<String>,
     /// The files that it was built from.
     pub(super) sources: Vec<PathBuf>,
+    /// Packages that it imports and that are not installed.
+    pub(super) missing: Vec<String>,
 }
 
 /// Code that an engine runs.
 pub(super) enum Compiled {
-    Script(js::Code),
+    Script { code: js::Code, source_map: Arc<str> },
     Component { code: wasm::Code, machine: wasm::Machine },
 }
 
@@ -50,8 +53,9 @@ pub(super) enum Compiled {
 #[derive(Clone)]
 pub(super) struct Yard {
     pub(super) workshop: Workshop,
-    pub(super) cache: Arc<Cache>,
-    pub(super) machinery: Arc<Machinery>,
+    pub(super) stock: Stock,
+    /// Of every component.
+    pub(super) memory: usize,
     /// The file of keys that somebody here trusts.
     pub(super) trusted: PathBuf,
 }
@@ -76,8 +80,8 @@ impl Built {
     }
 
     async fn make_here(source: &Source, yard: &Yard) -> Result<Self, LaunchFault> {
-        let Yard { workshop, cache, trusted, .. } = yard;
-        let path = &source.path;
+        let Yard { workshop, stock, trusted, .. } = yard;
+        let (path, cache) = (&source.path, stock.cache());
         if !path.exists() {
             return Err(LaunchFault::Missing { path: path.display().to_string() });
         }
@@ -121,19 +125,16 @@ impl Built {
             return Err(LaunchFault::Unusable { message });
         }
         let code = match (&artifact.code, artifact.module()) {
-            (Code::Script { .. }, Some(module)) => {
-                let bytecode = yard.cache.bytecode(&module);
+            (Code::Script { source_map, .. }, Some(module)) => {
+                let bytecode = yard.stock.cache().bytecode(&module);
                 let bytecode =
                     bytecode.map_err(|fault| LaunchFault::Unusable { message: told(&fault, fault.hint()) })?;
-                Compiled::Script(js::Code::Compiled(bytecode))
+                Compiled::Script { code: js::Code::Compiled(bytecode), source_map: Arc::clone(source_map) }
             }
             (Code::Component(bytes), _) => {
-                let machine = yard.machinery.machine().map_err(|fault| unusable_code(&fault))?;
-                let code = wasm::Code::prepare(&machine, bytes, name, Some(&yard.cache));
-                let code = code.map_err(|fault| {
-                    let message = format!("{name}: {}", told(&fault, fault.hint()));
-                    LaunchFault::Unusable { message }
-                })?;
+                let piece = Piece { hash: *artifact.hash(), bytes, name };
+                let prepared = yard.stock.machinery().prepare(piece, yard.memory, yard.stock.cache());
+                let (machine, code) = prepared.map_err(|fault| unusable_component(name, &fault))?;
                 Compiled::Component { code, machine }
             }
             (Code::Script { .. }, None) => {
@@ -157,6 +158,7 @@ impl Built {
             code,
             notices: notices.map(|finding| finding.message.clone()).collect(),
             sources: Vec::new(),
+            missing: artifact.missing.clone(),
         })
     }
 }
@@ -165,8 +167,12 @@ fn told(fault: &impl std::fmt::Display, hint: &str) -> String {
     format!("{fault}; {hint}")
 }
 
-fn unusable_code(fault: &impl std::fmt::Display) -> LaunchFault {
-    LaunchFault::Unusable { message: fault.to_string() }
+fn unusable_component(name: &str, fault: &PieceFault) -> LaunchFault {
+    let message = match fault {
+        PieceFault::Machine(fault) => fault.to_string(),
+        PieceFault::Code(fault) => format!("{name}: {}", told(fault, fault.hint())),
+    };
+    LaunchFault::Unusable { message }
 }
 
 /// How little is known of who vouches for it.

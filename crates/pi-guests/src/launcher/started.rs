@@ -24,6 +24,8 @@ pub struct PreparedGuest {
     pub notices: Vec<String>,
     /// The files that it was built from.
     pub sources: Vec<PathBuf>,
+    /// Packages that it imports and that are not installed.
+    pub missing: Vec<String>,
 }
 
 /// What is run, by tier.

@@ -362,7 +362,7 @@ impl Guest for McpGuest {
     fn condition(&self) -> Condition {
         match self.standing() {
             Standing::Ready(_) => Condition::Running,
-            Standing::Connecting => Condition::Resting,
+            Standing::Connecting => Condition::Starting,
             Standing::Waiting(why) | Standing::Down(why) => Condition::Failed { why },
             Standing::Closed => Condition::Failed { why: "it was closed".to_owned() },
         }

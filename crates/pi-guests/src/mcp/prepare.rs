@@ -88,7 +88,7 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
         }
         .boxed()
     };
-    Prepared { identity, tier: Tier::Mcp, sources: Vec::new(), launch: Box::new(launch) }
+    Prepared { identity, tier: Tier::Mcp, sources: Vec::new(), missing: Vec::new(), launch: Box::new(launch) }
 }
 
 /// What entries allow: whoever writes one wants its program to run, or its address to be spoken to, and its tools to be

@@ -1,6 +1,9 @@
 //! From the bytes of a component to something that can be instantiated.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+};
 
 use wasmtime::component::Component;
 
@@ -15,8 +18,12 @@ use super::{
 /// A component, compiled and linked. Clones are the same.
 #[derive(Clone)]
 pub struct Code {
-    pre: Pre,
+    pre: Arc<Pre>,
 }
+
+/// The same for whoever does not keep it.
+#[derive(Clone)]
+pub(crate) struct WeakCode(Weak<Pre>);
 
 /// Why a component is no extension.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -87,11 +94,22 @@ impl Code {
         // What of WASI is not there traps when it is used; much of it is imported and never used.
         wasi::refuse(&mut linker, component, engine).map_err(misfit)?;
         let pre = linker.instantiate_pre(component).and_then(Pre::new).map_err(misfit)?;
-        Ok(Self { pre })
+        Ok(Self { pre: Arc::new(pre) })
     }
 
     pub(super) fn pre(&self) -> &Pre {
         &self.pre
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakCode {
+        WeakCode(Arc::downgrade(&self.pre))
+    }
+}
+
+impl WeakCode {
+    /// As long as somebody keeps it.
+    pub(crate) fn upgrade(&self) -> Option<Code> {
+        self.0.upgrade().map(|pre| Code { pre })
     }
 }
 
@@ -116,6 +134,19 @@ fn compile(machine: &Machine, bytes: &[u8], label: &str, cache: Option<&Cache>) 
         }
     }
     Ok(component)
+}
+
+/// Clones are equal, and no others.
+impl PartialEq for Code {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.pre, &other.pre)
+    }
+}
+
+impl fmt::Debug for WeakCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeakCode").finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Code {

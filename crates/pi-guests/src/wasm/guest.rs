@@ -28,7 +28,7 @@ use super::{
     code::Code,
     instance::{Answer, Fallen, Instance, Task},
     limits::Limits,
-    machine::Machine,
+    machine::{Machine, Resident},
     pool::{Pool, Traffic},
     room::{Shared, Work},
 };
@@ -60,6 +60,7 @@ pub struct WasmGuest {
     /// A lock and no task: it is written in `Drop`, and held for a look.
     condition: Mutex<Condition>,
     end: CancellationToken,
+    _resident: Resident,
 }
 
 /// How a guest is, and how it was.
@@ -79,6 +80,7 @@ impl WasmGuest {
         empty.name = name;
         let traffic = Arc::new(Traffic::default());
         let pool = Arc::new(Pool::new(limits.instances, Arc::clone(&traffic)));
+        let resident = machine.resident();
         let shared = Shared { machine, desk, limits, traffic, memory: Arc::default() };
         let condition = Condition { health: Health::Running, history: History::default(), rests_until: Instant::now() };
         let guest = Self {
@@ -89,6 +91,7 @@ impl WasmGuest {
             pool,
             condition: Mutex::new(condition),
             end: CancellationToken::new(),
+            _resident: resident,
         };
         let place = guest.pool.place().await;
         let instance = guest.instance().await.map_err(Fallen::into_fault)?;

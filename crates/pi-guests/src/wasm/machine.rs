@@ -4,7 +4,10 @@ use std::{
     fmt,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io,
-    sync::Arc,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, component::Linker};
@@ -29,11 +32,19 @@ pub struct Machine {
     inner: Arc<Inner>,
 }
 
+/// The same for whoever does not keep it.
+#[derive(Clone)]
+pub(crate) struct WeakMachine(Weak<Inner>);
+
+/// A guest that an engine runs, as long as this lives.
+pub(super) struct Resident(Machine);
+
 struct Inner {
     engine: Engine,
     linker: Linker<Room>,
     ticker: Ticker,
     identity: String,
+    guests: AtomicUsize,
 }
 
 /// Why there is no engine.
@@ -62,12 +73,27 @@ impl Machine {
         engine.precompile_compatibility_hash().hash(&mut hasher);
         let identity = format!("{ENGINE} {:016x}", hasher.finish());
         let ticker = Ticker::start(&engine).map_err(MachineFault::Thread)?;
-        Ok(Self { inner: Arc::new(Inner { engine, linker, ticker, identity }) })
+        Ok(Self { inner: Arc::new(Inner { engine, linker, ticker, identity, guests: AtomicUsize::new(0) }) })
     }
 
     /// The engine with its settings and the processor that it makes code for.
     pub fn identity(&self) -> &str {
         &self.inner.identity
+    }
+
+    /// How many guests it runs.
+    pub(crate) fn guests(&self) -> usize {
+        self.inner.guests.load(Ordering::Relaxed)
+    }
+
+    /// One more.
+    pub(super) fn resident(&self) -> Resident {
+        self.inner.guests.fetch_add(1, Ordering::Relaxed);
+        Resident(self.clone())
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakMachine {
+        WeakMachine(Arc::downgrade(&self.inner))
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -80,6 +106,26 @@ impl Machine {
 
     pub(crate) fn ticker(&self) -> &Ticker {
         &self.inner.ticker
+    }
+}
+
+impl WeakMachine {
+    /// As long as somebody keeps it.
+    pub(crate) fn upgrade(&self) -> Option<Machine> {
+        self.0.upgrade().map(|inner| Machine { inner })
+    }
+}
+
+/// Clones are equal, and no others.
+impl PartialEq for Machine {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Drop for Resident {
+    fn drop(&mut self) {
+        self.0.inner.guests.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -105,6 +151,12 @@ fn config(allocation: InstanceAllocationStrategy) -> Config {
     config.async_stack_size(FIBER);
     config.allocation_strategy(allocation);
     config
+}
+
+impl fmt::Debug for WeakMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WeakMachine").finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Machine {

@@ -135,7 +135,7 @@ async fn default_export_may_be_wrapped_and_must_be_a_function() {
     let fault = start(program("export const nothing = 1;")).await.expect_err("no factory");
     assert!(fault.to_string().contains("exports no function by default"), "{fault}");
     let fault = start(program("export default () => { throw new TypeError('oh') }")).await.expect_err("it threw");
-    assert!(matches!(&fault, GuestFault::Threw { message, stack: Some(_) } if message == "oh"), "{fault:?}");
+    assert!(matches!(&fault, GuestFault::Threw { message, stack: Some(_), at: None } if message == "oh"), "{fault:?}");
     let fault = start(program("export default (")).await.expect_err("no JavaScript");
     assert!(matches!(&fault, GuestFault::Threw { .. }), "{fault:?}");
 }

@@ -9,7 +9,10 @@ use std::{
 };
 
 use pi_extc::{Artifact, SecretKey, TrustedKeys, Workshop, build, sign, write_container};
-use pi_exthost::launcher::{Feature, LaunchFault, Provenance, Source};
+use pi_exthost::{
+    GuestFault,
+    launcher::{Feature, LaunchFault, Provenance, Source},
+};
 use pi_guests::{Surroundings, Tiers, discovery, js::Limits, launcher::PreparedGuest};
 use serde_json::json;
 use tempfile::TempDir;
@@ -102,6 +105,23 @@ async fn source_is_as_signed_as_the_build_of_it() {
     // What was signed is another state of it.
     fs::write(house.at("greeter/index.js"), SOURCE.replace("'x'", "'changed'")).expect("a file");
     assert_eq!(house.unsigned("greeter").await, Ok(1.0));
+}
+
+#[tokio::test]
+async fn what_is_thrown_is_told_with_its_place_in_the_sources() {
+    let (house, desks) = (House::new(), crate::house::Heard::default());
+    let other =
+        "// The words of it.\nexport function oops(what: string): never {\n  throw new Error(`not ${what}`);\n}\n";
+    fs::write(house.at("greeter/other.ts"), other).expect("a file");
+    let index = "import { oops } from './other.ts';\n\nexport default () => oops('today');\n";
+    fs::write(house.at("greeter/index.js"), index).expect("a file");
+    let prepared = house.prepare("greeter").await.expect("it is built");
+    let fault = prepared.program.start(crate::house::desk(&desks)).await.expect_err("it throws");
+    let place = house.at("greeter/other.ts").canonicalize().expect("a file");
+    assert!(fault.told().starts_with(&format!("not today ({}:3:", place.display())), "{}", fault.told());
+    assert_eq!(fault.to_string(), "not today", "for a model");
+    let GuestFault::Threw { stack: Some(stack), .. } = &fault else { panic!("{fault:?}") };
+    assert!(stack.contains("greeter/index.js:3:"), "{stack}");
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use pi_exthost::{
     port::Request,
 };
 use pi_extproto::capability::Declared;
-use pi_guests::js::{Code, JsGuest, Library, Limits, Place, Program, Time, architecture, platform};
+use pi_guests::js::{Code, JsGuest, Library, Limits, Place, Program, Sources, Time, architecture, platform};
 use pi_policy::{Moment, config};
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_tools::{
@@ -53,6 +53,7 @@ pub(crate) fn program(source: &str) -> Program {
         path: "/extension/index.js".into(),
         library: Library::new(None),
         bundle: Code::Source(source.into()),
+        sources: Sources::none(),
         place,
         flags: BTreeMap::new(),
         limits: Limits::default(),

@@ -89,6 +89,7 @@ impl SessionPort for Session {
             | Request::SetLabel(_, _, reply)
             | Request::SetActiveTools(_, reply)
             | Request::Announce(_, reply)
+            | Request::Tell(_, reply)
             | Request::RegistrationChanged(reply)
             | Request::Abort(reply)
             | Request::Quit(reply) => drop(reply.send(Ok(()))),

@@ -265,6 +265,7 @@ pub(crate) async fn start_js(house: &House, limits: js::Limits) -> Arc<JsGuest> 
         path: "/extension/index.js".into(),
         library: js::Library::new(None),
         bundle: js::Code::Source(include_str!("reference.js").replace("SERVER", SERVER).into()),
+        sources: js::Sources::none(),
         place,
         flags: BTreeMap::new(),
         limits,

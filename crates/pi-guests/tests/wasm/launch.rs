@@ -7,13 +7,17 @@ use pi_exthost::{
     Guest,
     launcher::{LaunchFault, Launcher, Provenance, Source},
 };
-use pi_guests::{Surroundings, Tiers, js};
+use pi_guests::{
+    Stock, Surroundings, Tiers, js,
+    launcher::{PreparedGuest, Program},
+    wasm,
+};
 use serde_json::json;
 
 use crate::house::{COMPONENT, House, OPEN, invocation, never, told};
 
-fn tiers(folder: &Path) -> Tiers {
-    let around = Surroundings {
+fn around(folder: &Path) -> Surroundings {
+    Surroundings {
         cwd: folder.join("project"),
         agent: folder.join("agent"),
         home: folder.to_owned(),
@@ -23,8 +27,11 @@ fn tiers(folder: &Path) -> Tiers {
         version: "0".to_owned(),
         flags: BTreeMap::new(),
         limits: js::Limits { memory: 64 << 20, ..js::Limits::default() },
-    };
-    Tiers::new(around).expect("a cache")
+    }
+}
+
+fn tiers(folder: &Path) -> Tiers {
+    Tiers::new(around(folder)).expect("a cache")
 }
 
 async fn launch(house: &House, path: &Path) -> Result<Arc<dyn Guest>, LaunchFault> {
@@ -59,6 +66,41 @@ async fn component_and_artifact_are_launched_alike() {
     let path = other.folder.join("own/extension.artifact");
     fs::write(&path, write_container(artifact)).expect("a file");
     assert_eq!(answers(&other, &path).await, r#"{"a":1}"#);
+}
+
+/// A component at its path, for a session of many.
+async fn prepared(stock: &Stock, house: &House, path: &Path) -> wasm::Program {
+    let source = Source { path: path.to_owned(), provenance: Provenance::Trusted };
+    let prepared = Tiers::sharing(stock.clone(), around(&house.folder)).prepare_guest(source).await;
+    match prepared.unwrap_or_else(|fault| panic!("{fault}")) {
+        PreparedGuest { program: Program::Wasm(program), .. } => *program,
+        PreparedGuest { program: Program::Js(_), .. } => panic!("a component"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_share_engines_and_code() {
+    let house = House::new(OPEN);
+    let (path, other) = (house.folder.join("own/one.wasm"), house.folder.join("own/two.wasm"));
+    for path in [&path, &other] {
+        fs::write(path, &*COMPONENT).expect("a file");
+    }
+    let stock = Stock::open(&house.folder.join("agent")).expect("a cache");
+    let (first, second) = (prepared(&stock, &house, &path).await, prepared(&stock, &house, &path).await);
+    assert_eq!((&first.machine, &first.code), (&second.machine, &second.code));
+    let other = prepared(&stock, &house, &other).await;
+    assert_eq!(first.machine, other.machine);
+    assert_ne!(first.code, other.code, "another extension");
+
+    let mut guests = Vec::new();
+    while prepared(&stock, &house, &path).await.machine == first.machine {
+        assert!(guests.len() < 200, "an engine has no room for more");
+        guests.push(wasm::WasmGuest::start(first.clone(), house.desk()).await.expect("a guest"));
+    }
+    let beside = prepared(&stock, &house, &path).await;
+    guests.push(wasm::WasmGuest::start(beside, house.desk()).await.expect("a guest"));
+    drop(guests);
+    assert_eq!(prepared(&stock, &house, &path).await.machine, first.machine, "there is room again");
 }
 
 #[tokio::test]
