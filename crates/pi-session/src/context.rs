@@ -101,20 +101,38 @@ pub(crate) fn level_of(kept: &Kept) -> Option<Open<ThinkingLevel>> {
 
 fn messages(path: &[Arc<Kept>]) -> Vec<Spoken> {
     let edits = edits(path);
-    let edited = |kept: &Kept, message: Arc<Message>| {
-        let message = match edits.get(kept.id()) {
-            Some(edit) => edit::apply(&message, edit.replacement.as_ref())?,
-            None => message,
-        };
-        Some((kept.id().clone(), message))
-    };
-    let shown = |kept: &Arc<Kept>| edited(kept, message_of(kept)?);
+    let shown = |kept: &Arc<Kept>| edited(&edits, kept, message_of(kept)?);
     let Some((at, compaction)) = last_compaction(path) else {
         return path.iter().filter_map(shown).collect();
     };
-    let first = path[..at].iter().position(|kept| *kept.id() == compaction.first_kept_entry_id).unwrap_or(at);
-    let summary = edited(&path[at], Arc::new(summary_of(compaction)));
+    let first = first_kept(path, at, compaction);
+    let summary = edited(&edits, &path[at], Arc::new(summary_of(compaction)));
     summary.into_iter().chain(path[first..at].iter().chain(&path[at + 1..]).filter_map(shown)).collect()
+}
+
+/// What was said on a path, which begins with the oldest entry, and is not shown to the model any more: everything before what the
+/// last compaction kept. Compactions before that one stand where they happened, as their summaries.
+pub fn left_out(path: &[Arc<Kept>]) -> Vec<Spoken> {
+    let Some((at, compaction)) = last_compaction(path) else {
+        return Vec::new();
+    };
+    let edits = edits(path);
+    let said = |kept: &Arc<Kept>| edited(&edits, kept, spoken_in(kept)?);
+    path[..first_kept(path, at, compaction)].iter().filter_map(said).collect()
+}
+
+/// Where on a path begins what a compaction, which stands at `at`, kept as it was said.
+fn first_kept(path: &[Arc<Kept>], at: usize, compaction: &Compaction) -> usize {
+    path[..at].iter().position(|kept| *kept.id() == compaction.first_kept_entry_id).unwrap_or(at)
+}
+
+/// A message as the last word on its entry has it; nothing if that took it away.
+fn edited(edits: &HashMap<&EntryId, &ContextEdit>, kept: &Kept, message: Arc<Message>) -> Option<Spoken> {
+    let message = match edits.get(kept.id()) {
+        Some(edit) => edit::apply(&message, edit.replacement.as_ref())?,
+        None => message,
+    };
+    Some((kept.id().clone(), message))
 }
 
 /// The last word on every entry that was edited. Nobody edits what is yet to come.

@@ -3,12 +3,17 @@
 //! A session does not open another one. Whoever owns it does: a person leaves through the owner, and an extension that
 //! wants to leave asks the owner with a [`Wish`], after the other extensions were asked whether they object.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use pi_exthost::GuestId;
+use pi_exthost::{GuestId, SessionPort};
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
-use crate::directory::ForkPoint;
+use crate::{Session, directory::ForkPoint};
 
 /// Wishes that may wait for the owner; an extension that has one more waits.
 const WISHES: usize = 8;
@@ -58,14 +63,19 @@ pub enum Owner {
 pub struct Wish {
     pub by: GuestId,
     pub departure: Departure,
+    ended: CancellationToken,
     decision: oneshot::Sender<Decision>,
 }
 
 /// What the owner decided.
-#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    Granted,
-    Refused { reason: String },
+    /// `next` is the session that the extension goes on in.
+    Granted {
+        next: Option<Arc<dyn SessionPort>>,
+    },
+    Refused {
+        reason: String,
+    },
 }
 
 /// An owner, and where the wishes arrive. Whoever stops listening refuses all of them.
@@ -75,14 +85,28 @@ pub fn owner() -> (Owner, mpsc::Receiver<Wish>) {
 }
 
 impl Wish {
-    pub(crate) fn new(by: GuestId, departure: Departure) -> (Self, oneshot::Receiver<Decision>) {
+    pub(crate) fn new(
+        by: GuestId,
+        departure: Departure,
+        ended: CancellationToken,
+    ) -> (Self, oneshot::Receiver<Decision>) {
         let (decision, decided) = oneshot::channel();
-        (Self { by, departure, decision }, decided)
+        (Self { by, departure, ended, decision }, decided)
+    }
+
+    /// Signalled when the command that wants to leave has ended. It has something to do in the next session until then.
+    pub fn ended(&self) -> CancellationToken {
+        self.ended.clone()
     }
 
     /// It is done, or as good as done: close the session soon, the extension is told now.
     pub fn grant(self) {
-        self.decide(Decision::Granted);
+        self.decide(Decision::Granted { next: None });
+    }
+
+    /// It is done: what the command still has to say it says in `next`. Close its own session when it has ended.
+    pub fn grant_in(self, next: &Session) {
+        self.decide(Decision::Granted { next: Some(next.port()) });
     }
 
     /// It is not done, for a reason that the extension is told.
@@ -93,6 +117,15 @@ impl Wish {
     fn decide(self, decision: Decision) {
         // An extension that has gone away does not want to know.
         drop(self.decision.send(decision));
+    }
+}
+
+impl fmt::Debug for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Granted { next } => f.debug_struct("Granted").field("goes_on", &next.is_some()).finish(),
+            Self::Refused { reason } => f.debug_struct("Refused").field("reason", reason).finish(),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub use self::{
     catalogue::Catalogue,
     fork::{ForkError, ForkPoint, Forked, fork},
     keep::{KeepError, delete, delete_exactly, export, import, rename},
-    list::{Stored, header, list, list_all, list_in, search_text, stored},
+    list::{Stored, header, header_exactly, list, list_all, list_in, search_text, stored},
     title::title,
 };
 use crate::{

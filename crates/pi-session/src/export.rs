@@ -26,7 +26,7 @@ use crate::{
     draft,
     file::{self, Disk, Notice, OpenError, ReadError, each_line},
     listing::Whole,
-    sidecar::{self, Listed, SidecarError},
+    sidecar::{self, Index, Listed, SidecarError},
 };
 
 /// One branch of a session, from its beginning to its leaf.
@@ -57,7 +57,16 @@ pub enum ExportError {
 
 /// Reads the branch at which a session stands. Somebody else may be writing to the file.
 pub fn read(path: &Path) -> Result<Story, ExportError> {
-    let file::Viewed { header, tree, reader, notices } = file::view(path, fastrand::Rng::with_seed(0))?;
+    told(file::view(path, fastrand::Rng::with_seed(0))?)
+}
+
+/// The same for a path that somebody checked, absolute and without links: what it leads to by now is not read.
+pub fn read_exactly(path: &Path) -> Result<Story, ExportError> {
+    told(file::view_exactly(path, fastrand::Rng::with_seed(0))?)
+}
+
+fn told(viewed: file::Viewed) -> Result<Story, ExportError> {
+    let file::Viewed { header, tree, reader, notices } = viewed;
     let mut entries = Vec::new();
     for place in tree.path(tree.leaf()) {
         entries.push(match (tree.held(place), tree.span(place)) {
@@ -129,7 +138,16 @@ pub fn envelopes(path: &Path) -> Result<Vec<Listed>, ExportError> {
 
 /// What the model was shown in a request; in the last turn of the conversation unless another is named.
 pub fn envelope(path: &Path, request: Option<&str>) -> Result<Envelope, ExportError> {
-    let (index, disk) = sidecar::view(path)?.ok_or(ExportError::NoEnvelopes)?;
+    envelope_of(sidecar::view(path)?, request)
+}
+
+/// The last one of a path that somebody checked, absolute and without links: what it leads to by now is not read.
+pub fn envelope_exactly(path: &Path) -> Result<Envelope, ExportError> {
+    envelope_of(sidecar::view_exactly(path)?, None)
+}
+
+fn envelope_of(viewed: Option<(Index, Disk)>, request: Option<&str>) -> Result<Envelope, ExportError> {
+    let (index, disk) = viewed.ok_or(ExportError::NoEnvelopes)?;
     let last = Listed::last(index.list()).map(|listed| listed.request.clone());
     let request = request.map(str::to_owned).or(last).ok_or(ExportError::NoEnvelopes)?;
     let found = index.rebuild(&request, |span| disk.bytes_at(span)).map_err(SidecarError::Rebuild)?;
@@ -138,7 +156,16 @@ pub fn envelope(path: &Path, request: Option<&str>) -> Result<Envelope, ExportEr
 
 /// What the model was shown in every request of a session, the oldest first. There is at least one.
 pub fn album(path: &Path, title: &str) -> Result<Album, ExportError> {
-    let (index, disk) = sidecar::view(path)?.ok_or(ExportError::NoEnvelopes)?;
+    album_of(sidecar::view(path)?, title)
+}
+
+/// The same for a path that somebody checked, absolute and without links: what it leads to by now is not read.
+pub fn album_exactly(path: &Path, title: &str) -> Result<Album, ExportError> {
+    album_of(sidecar::view_exactly(path)?, title)
+}
+
+fn album_of(viewed: Option<(Index, Disk)>, title: &str) -> Result<Album, ExportError> {
+    let (index, disk) = viewed.ok_or(ExportError::NoEnvelopes)?;
     let mut album = Album::new(title);
     for listed in index.list() {
         let found = index.rebuild(&listed.request, |span| disk.bytes_at(span)).map_err(SidecarError::Rebuild)?;

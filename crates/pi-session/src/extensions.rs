@@ -37,6 +37,8 @@ pub struct Extension {
 /// Whether an extension runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
+    /// It is on its way, and offers nothing yet.
+    Starting,
     Running,
     /// It was stopped, and starts anew when it is needed.
     Resting,
@@ -124,6 +126,7 @@ impl Steward for Unattended {
 impl From<Enrolled> for Extension {
     fn from(enrolled: Enrolled) -> Self {
         let (phase, problem) = match enrolled.condition {
+            Condition::Starting => (Phase::Starting, None),
             Condition::Running => (Phase::Running, None),
             Condition::Resting => (Phase::Resting, None),
             Condition::Failed { why } => (Phase::Failed, Some(why)),

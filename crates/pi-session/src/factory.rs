@@ -93,7 +93,7 @@ pub struct Post {
 }
 
 /// The way of extensions into the mailbox. It does not keep the session alive.
-struct Port(mpsc::WeakSender<Letter>);
+pub(crate) struct Port(pub(crate) mpsc::WeakSender<Letter>);
 
 impl Post {
     pub fn new() -> Self {
@@ -197,6 +197,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
     let Offer { tools: chosen, switches } = context::build(&tree.entries()).offer;
     let mut tools = Equipment::new(blueprint.tools, guest_tools, blueprint.active_tools, chosen, blueprint.workspace);
     tools.switch(&switches);
+    let system = switched(&whole_system, &switches, &tools.notes());
     let mut queues = Queues::new(blueprint.steering, blueprint.follow_up);
     if parts.slate.is_some() {
         if matches!(blueprint.beginning, Beginning::Resume { .. }) {
@@ -219,7 +220,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         compaction: blueprint.compaction,
         queues,
         tools,
-        system: switched(&whole_system, &switches),
+        system,
         whole_system,
         switches,
         composer: blueprint.composer,
@@ -233,6 +234,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         mode: blueprint.mode,
         is_project_trusted: blueprint.is_project_trusted,
         owner: blueprint.owner,
+        steward: Arc::clone(&steward),
         is_closing: false,
         departure: None,
         closed: Vec::new(),

@@ -203,7 +203,22 @@ fn open_by(links: Links, path: &Path, place: &Path, now: Moment, random: fastran
 
 /// Opens a session to read it. Nothing is locked or changed; an old version is brought up to date in memory.
 pub fn view(path: &Path, random: fastrand::Rng) -> Result<Viewed, OpenError> {
+    view_of(Disk::read(path).map_err(|source| cannot(path, source))?, path, random)
+}
+
+/// The same for a path that somebody checked, absolute and without links: what it leads to by now is not read.
+pub fn view_exactly(path: &Path, random: fastrand::Rng) -> Result<Viewed, OpenError> {
+    view_of(read_exactly(path)?, path, random)
+}
+
+/// Opens a file to read it if it is still the one at this path.
+pub(crate) fn read_exactly(path: &Path) -> Result<Disk, OpenError> {
     let disk = Disk::read(path).map_err(|source| cannot(path, source))?;
+    check_place(Links::Refused, &disk, path)?;
+    Ok(disk)
+}
+
+fn view_of(disk: Disk, path: &Path, random: fastrand::Rng) -> Result<Viewed, OpenError> {
     let mut scanned = scan_file(path, &disk, random.clone())?;
     let mut notices: Vec<Notice> = common_notices(&scanned).collect();
     if let Tail::Torn { bytes } = scanned.tail {

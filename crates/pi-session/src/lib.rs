@@ -48,7 +48,7 @@ pub use pi_exthost::{
 };
 pub use pi_extproto::manifest::Tier as ExtensionTier;
 pub use pi_policy::Moment;
-pub use pi_tools::{ShellEnd, ShellPass, ShellWatch};
+pub use pi_tools::{OutputFault, ShellEnd, ShellPass, ShellWatch};
 
 pub use self::{
     complaint::Complaint,

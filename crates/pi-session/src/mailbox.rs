@@ -56,6 +56,7 @@ use crate::{
     context, cut,
     departure::{Beginning, Departure, Owner},
     draft::Draft,
+    extensions::Steward,
     finished::{self, Finished},
     herald::Outgoing,
     input::Composer,
@@ -102,6 +103,8 @@ pub(crate) struct Mailbox {
     pub(crate) mode: Mode,
     pub(crate) is_project_trusted: bool,
     pub(crate) owner: Owner,
+    /// Looks after its extensions.
+    pub(crate) steward: Arc<dyn Steward>,
     /// Nothing is begun any more.
     pub(crate) is_closing: bool,
     /// Why it is closed; dropped by everybody, it is as if somebody had quit.

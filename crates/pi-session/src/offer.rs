@@ -42,14 +42,6 @@ pub enum ActiveTools {
     Asked(Vec<String>),
 }
 
-impl ActiveTools {
-    pub fn names(&self) -> &[String] {
-        match self {
-            Self::Usual(names) | Self::Asked(names) => names,
-        }
-    }
-}
-
 impl Offer {
     pub(crate) fn to_value(&self) -> Value {
         serde_json::to_value(self).expect("an offer is words")

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use pi_envelope::{Envelope, Strip};
 use pi_exthost::{
+    SessionPort,
     drawings::{KeyFault, Press},
     port::{CommandInfo, ToolInfo},
     questions::{AnswerFault, OpenQuestion},
@@ -34,9 +35,10 @@ use crate::{
     context::Spoken,
     departure::Departure,
     extensions::{Extension, Steward, SwitchError},
+    factory::Port,
     herald::{Reading, Subscription},
     input::{Utterance, Voice},
-    listing::{ContextSource, Outline, Page, ReadingError, Side, SourceError, Whole},
+    listing::{ContextSource, Outline, OutputError, Page, ReadingError, Side, SourceError, Whole},
     mailbox::{Letter, Request, Words},
     models::Choice,
     queue::{Delivery, Edit, EditError, Line, Saying, When},
@@ -55,6 +57,11 @@ pub struct Session {
 impl Session {
     pub(crate) fn new(mailbox: mpsc::Sender<Letter>, steward: Arc<dyn Steward>) -> Self {
         Self { mailbox, steward }
+    }
+
+    /// The same for extensions. It does not keep the session alive.
+    pub(crate) fn port(&self) -> Arc<dyn SessionPort> {
+        Arc::new(Port(self.mailbox.downgrade()))
     }
 
     /// Says what somebody typed, and waits until the run that it began, or the command that it called, has ended. The
@@ -134,6 +141,12 @@ impl Session {
     /// they are read from the file.
     pub async fn whole(&self) -> Result<Whole, ReadingError> {
         self.ask(Request::Whole).await?
+    }
+
+    /// All that a command of this session said whose output was too long to be shown, by the name of the file that its message names,
+    /// unless it has more bytes than `most`.
+    pub async fn whole_output(&self, name: String, most: u64) -> Result<String, OutputError> {
+        self.ask(|reply| Request::WholeOutput(name, most, reply)).await.map_err(ReadingError::from)?
     }
 
     /// Every tool, and whether the model is offered it.

@@ -20,7 +20,7 @@ use pi_transcript::{EntryId, Usage, json::Digest};
 
 pub use self::index::{Index, Listed, RebuildError};
 use self::line::{Head, Line, Piece};
-use crate::file::{self, Disk, Fault, Log, Medium, Source, beside};
+use crate::file::{self, Disk, Fault, Log, Medium, OpenError, Source, beside};
 
 /// Records between two that list all their messages, so that reading one does not mean reading all before it.
 const STRIDE: usize = 64;
@@ -42,6 +42,9 @@ pub enum SidecarError {
     },
     #[error("{path} holds no envelopes")]
     Foreign { path: PathBuf },
+    /// A link leads there that was not there when the path was checked.
+    #[error("{path} leads somewhere else by now")]
+    Elsewhere { path: PathBuf },
     #[error(transparent)]
     Rebuild(#[from] RebuildError),
     #[error(transparent)]
@@ -56,13 +59,32 @@ pub fn path_of(session: &Path) -> PathBuf {
 /// The envelopes of a session that somebody else may be writing; none if there is no file.
 pub fn view(session: &Path) -> Result<Option<(Index, Disk)>, SidecarError> {
     let path = path_of(session);
-    let disk = match Disk::read(&path) {
-        Ok(disk) => disk,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(SidecarError::Io { path, source }),
-    };
-    let index = Index::scan(disk.reader()).map_err(|error| error.at(&path))?;
-    Ok(Some((index, disk)))
+    match Disk::read(&path) {
+        Ok(disk) => scanned(disk, &path).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(SidecarError::Io { path, source }),
+    }
+}
+
+/// The same beside a path that somebody checked, absolute and without links: what it leads to by now is not read, and no link
+/// in the place of the envelopes is followed.
+pub fn view_exactly(session: &Path) -> Result<Option<(Index, Disk)>, SidecarError> {
+    let path = path_of(session);
+    match file::read_exactly(&path) {
+        Ok(disk) => scanned(disk, &path).map(Some),
+        Err(OpenError::NotFound { .. }) => Ok(None),
+        Err(OpenError::Elsewhere { path }) => Err(SidecarError::Elsewhere { path }),
+        Err(OpenError::Io { path, source }) => Err(SidecarError::Io { path, source }),
+        // Nobody locks or reads it to open it.
+        Err(OpenError::InUse { path, .. } | OpenError::NotASession { path } | OpenError::Unfinished { path }) => {
+            Err(SidecarError::Foreign { path })
+        }
+    }
+}
+
+fn scanned(disk: Disk, path: &Path) -> Result<(Index, Disk), SidecarError> {
+    let index = Index::scan(disk.reader()).map_err(|error| error.at(path))?;
+    Ok((index, disk))
 }
 
 impl Sidecar {

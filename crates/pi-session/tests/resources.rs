@@ -12,7 +12,7 @@ use pi_envelope::{SystemPart, Trust as Belief};
 use pi_session::{
     resources::{
         Change, Discovery, Places, Resources, SourceId, Switches,
-        assembly::{Ingredients, ToolNote, assemble, replace},
+        assembly::{Ingredients, ToolNote, assemble, for_tools, replace},
         changes, discover,
     },
     settings::{
@@ -473,6 +473,22 @@ fn without_a_tool_to_read_there_are_no_skills() {
     let world = furnished();
     let parts = prompt(&world, &world.find(Trust::Trusted), &Switches::default(), &tools()[1..]);
     assert!(!text(&parts).contains("<skill"));
+}
+
+#[test]
+fn prompt_for_fewer_tools_is_the_one_that_was_assembled_for_them() {
+    let world = furnished();
+    let resources = world.find(Trust::Trusted);
+    let all = tools();
+    let whole = prompt(&world, &resources, &Switches::default(), &all);
+    for few in [&all[..], &all[..1], &all[1..], &[]] {
+        let told: Vec<SystemPart> = whole.iter().filter_map(|part| for_tools(part, few)).collect();
+        assert_eq!(text(&told), text(&prompt(&world, &resources, &Switches::default(), few)));
+    }
+    // Words of others that have the same name stay as they are.
+    let theirs = replace(Vec::new(), "Tools are for others.", "x").remove(0);
+    let theirs = SystemPart { id: "tools".to_owned(), ..theirs };
+    assert_eq!(for_tools(&theirs, &[]), Some(theirs));
 }
 
 #[test]

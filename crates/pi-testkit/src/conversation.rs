@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use pi_exthost::{
     GuestId, SessionPort,
-    port::{Control, Mode, Refusal, Reply, Request, Selection, SessionState, Settled},
+    port::{Control, Mode, Notice, Refusal, Reply, Request, Selection, SessionState, Settled},
 };
 use pi_transcript::{
     AssistantMessageEvent, Block, Entry, EntryId, Header, Message, SessionId, ThinkingLevel,
@@ -116,6 +116,7 @@ impl State {
             | Request::SetActiveTools(_, reply)
             | Request::Abort(reply)
             | Request::Announce(_, reply)
+            | Request::Tell(_, reply)
             | Request::Emit { reply, .. }
             | Request::RegistrationChanged(reply)
             | Request::Left(reply)
@@ -221,6 +222,10 @@ fn describe(request: &Request) -> String {
             format!("ask approval of {}{}", approval.capability, call.unwrap_or_default())
         }
         Request::Announce(announcement, _) => format!("announce {}", json!(announcement)),
+        Request::Tell(Notice { message, about, .. }, _) => {
+            let about = about.as_ref().map(|guest| format!(" of {guest}")).unwrap_or_default();
+            format!("tell{about} {message}")
+        }
         Request::Draw(drawing, _) => format!("draw {drawing:?}"),
         Request::Emit { channel, data, .. } => format!("emit {channel} {data}"),
         Request::RegistrationChanged(_) => "registration_changed".to_owned(),

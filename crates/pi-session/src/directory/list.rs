@@ -20,7 +20,7 @@ use super::{
 use crate::{
     context::millis,
     draft,
-    file::{self, Disk, Listed, each_line},
+    file::{self, Disk, Listed, OpenError, each_line},
 };
 
 /// How many files are read at once.
@@ -116,7 +116,15 @@ pub fn search_text(path: &Path) -> io::Result<String> {
 
 /// The header of a file, if it is a session.
 pub fn header(path: &Path) -> Option<Header> {
-    let disk = Disk::read(path).ok()?;
+    header_of(&Disk::read(path).ok()?)
+}
+
+/// The same for a path that was checked, absolute and without links: what it leads to by now is not read.
+pub fn header_exactly(path: &Path) -> Result<Option<Header>, OpenError> {
+    Ok(header_of(&file::read_exactly(path)?))
+}
+
+fn header_of(disk: &Disk) -> Option<Header> {
     let mut first = Vec::new();
     io::BufReader::new(disk.reader().take(HEADER_LIMIT)).read_until(b'\n', &mut first).ok()?;
     match read_line(String::from_utf8_lossy(&first).trim_start_matches('\u{feff}').trim_end()) {

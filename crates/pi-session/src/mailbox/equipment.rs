@@ -7,7 +7,7 @@ use pi_tools::{Registry, Workspace};
 
 use crate::{
     offer::{ActiveTools, ChosenTools},
-    resources::Switches,
+    resources::{Switches, assembly::ToolNote},
     run::tools::{ActiveTool, ToolSet},
 };
 
@@ -63,6 +63,16 @@ impl Equipment {
             true => Arc::clone(&self.wanted),
             false => Arc::new(self.wanted.only(|tool| self.switches.is_on(&tool.source()))),
         };
+    }
+
+    /// What the system prompt says of the tools that are offered. One of an extension that takes the place of ours is told of as ours;
+    /// others have their definitions.
+    pub(crate) fn notes(&self) -> Vec<ToolNote> {
+        let note = |name: &str| match self.built_in.get(name) {
+            Some(tool) => ToolNote::of(tool.definition()),
+            None => ToolNote { name: name.to_owned(), snippet: None, guidelines: Vec::new() },
+        };
+        self.set.tools.iter().map(|tool| note(tool.name())).collect()
     }
 
     /// What a person chose.

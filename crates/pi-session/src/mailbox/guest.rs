@@ -95,6 +95,7 @@ impl Mailbox {
             Request::SetLabel(id, label, reply) => answer(reply, self.label_for(&id, label)),
             Request::SetActiveTools(names, reply) => {
                 self.tools.activate(&names);
+                self.renew_system();
                 answer(reply, Ok(()));
             }
             Request::SetModel(provider, model, reply) => answer(reply, Ok(self.set_model_by_name(&provider, &model))),
@@ -114,6 +115,10 @@ impl Mailbox {
                 self.parts.questions.announce(&from, announcement);
                 answer(reply, Ok(()));
             }
+            Request::Tell(notice, reply) => {
+                self.parts.questions.tell(notice);
+                answer(reply, Ok(()));
+            }
             Request::Draw(drawing, reply) => self.draw(&from, &drawing, reply),
             Request::Emit { channel, data, reply } => self.emit(channel, data, reply),
             Request::RegistrationChanged(reply) => {
@@ -127,7 +132,7 @@ impl Mailbox {
                 answer(reply, Ok(()));
             }
             Request::Quit(reply) => self.quit(from, reply),
-            Request::Control(control, _, reply) => self.control(from, control, reply),
+            Request::Control(control, pass, reply) => self.control(from, control, pass, reply),
         }
     }
 
@@ -169,6 +174,7 @@ impl Mailbox {
     /// Takes over what extensions offer now.
     fn take_offers(&mut self) {
         self.tools.refresh(self.parts.guests.tools());
+        self.renew_system();
         self.refresh_models();
         for (from, removal) in self.traces.of_those_gone(&self.parts.guests.registrations()) {
             self.parts.questions.announce(&from, removal);

@@ -15,7 +15,6 @@ use pi_extproto::hook::{
 };
 use pi_transcript::{AgentEvent, RequestId, question::UiRequest};
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::lane::Lane;
@@ -25,15 +24,16 @@ use crate::departure::{Beginning, Departure, shown};
 pub(crate) struct Hearing {
     guests: Arc<Guests>,
     lane: Lane,
-    started: watch::Sender<bool>,
+    /// Cancelled when everybody has heard that the session has begun. `None`: nobody listens to that.
+    started: Option<CancellationToken>,
     /// What waits for a person, as extensions were told.
     prompts: HashSet<RequestId>,
 }
 
 impl Hearing {
     pub(crate) fn new(guests: Arc<Guests>) -> Self {
-        let is_deaf = !guests.listens(Hook::SessionStart);
-        Self { guests, lane: Lane::default(), started: watch::Sender::new(is_deaf), prompts: HashSet::new() }
+        let started = guests.listens(Hook::SessionStart).then(CancellationToken::new);
+        Self { guests, lane: Lane::default(), started, prompts: HashSet::new() }
     }
 
     /// Says that the session has begun.
@@ -42,21 +42,24 @@ impl Hearing {
         let event = Event::SessionStart(start(beginning));
         self.lane.push(async move {
             guests.notice(Hook::SessionStart, || event, &CancellationToken::new()).await;
-            started.send_replace(true);
+            if let Some(started) = started {
+                started.cancel();
+            }
         });
     }
 
     /// Whether everybody has heard that the session has begun.
     pub(super) fn has_begun(&self) -> bool {
-        *self.started.borrow()
+        self.started.as_ref().is_none_or(CancellationToken::is_cancelled)
     }
 
     /// Waits for that.
     pub(super) fn begun(&self) -> impl Future<Output = ()> + Send + 'static {
-        let mut started = self.started.subscribe();
+        let started = self.started.clone();
         async move {
-            // The sender lives as long as whoever would tell that it begins.
-            drop(started.wait_for(|is_started| *is_started).await);
+            if let Some(started) = started {
+                started.cancelled().await;
+            }
         }
     }
 

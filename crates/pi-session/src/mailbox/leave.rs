@@ -2,17 +2,21 @@
 //!
 //! The other extensions are asked first, then the owner of the session, who decides and does it.
 
-use std::{future::ready, sync::Arc};
+use std::{future::ready, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use pi_exthost::{
-    GuestId,
-    port::{Control, ForkPosition, Navigation, Refusal, Reply},
+    GuestId, SessionPort,
+    port::{Control, ControlPass, ForkPosition, Navigation, Refusal, Reply},
     verdict::SessionVerdict,
 };
 use pi_extproto::hook::event::payload::{self, SessionBeforeForkEvent, SessionBeforeSwitchEvent, SwitchReason};
 use pi_transcript::EntryId;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::sleep,
+};
+use tokio_util::sync::CancellationToken;
 
 use super::{Mailbox, answer};
 use crate::{
@@ -21,23 +25,26 @@ use crate::{
     session::{Journey, NavigateError, Summarise},
 };
 
+/// How long a command may go on that has asked for extensions to be loaded anew.
+const LINGERING: Duration = Duration::from_secs(5);
+
 impl Mailbox {
     /// Does what only a command may ask for. Answers whether it was done.
-    pub(super) fn control(&mut self, from: GuestId, control: Control, reply: Reply<bool>) {
+    pub(super) fn control(&mut self, from: GuestId, control: Control, pass: ControlPass, reply: Reply<bool>) {
         match control {
             Control::WaitForIdle => self.wait_for_idle(reply),
             Control::Navigate(navigation) => self.navigate_for(navigation, reply),
             Control::NewSession { parent } => {
-                self.wish(from, Departure::New { parent: parent.map(Into::into) }, reply);
+                self.wish(from, Departure::New { parent: parent.map(Into::into) }, pass, reply);
             }
             Control::Fork { entry, position: ForkPosition::Before } => {
-                self.wish(from, Departure::Fork(ForkPoint::Before(entry)), reply);
+                self.wish(from, Departure::Fork(ForkPoint::Before(entry)), pass, reply);
             }
             Control::Fork { entry, position: ForkPosition::At } => {
-                self.wish(from, Departure::Fork(ForkPoint::At(entry)), reply);
+                self.wish(from, Departure::Fork(ForkPoint::At(entry)), pass, reply);
             }
-            Control::SwitchSession { path } => self.wish(from, Departure::Resume(path.into()), reply),
-            Control::Reload => self.wish(from, Departure::Reload, reply),
+            Control::SwitchSession { path } => self.wish(from, Departure::Resume(path.into()), pass, reply),
+            Control::Reload => self.reload(&pass, reply),
         }
     }
 
@@ -49,7 +56,7 @@ impl Mailbox {
             let asking = async {
                 // Of a session that is gone nothing runs.
                 drop(idle.await);
-                ask_owner(&owner, from.clone(), Departure::Quit).await
+                ask_owner(&owner, from.clone(), Departure::Quit, CancellationToken::new()).await
             };
             tokio::select! {
                 asked = asking => if let Err(refusal) = asked {
@@ -88,7 +95,7 @@ impl Mailbox {
         Some(SessionBeforeForkEvent { entry_id, position: Some(position) })
     }
 
-    fn wish(&mut self, from: GuestId, departure: Departure, reply: Reply<bool>) {
+    fn wish(&mut self, from: GuestId, departure: Departure, pass: ControlPass, reply: Reply<bool>) {
         let Owner::Somebody(owner) = &self.owner else {
             return answer(reply, Err(not_here("leaving this session for another")));
         };
@@ -97,8 +104,28 @@ impl Mailbox {
             if !permission.await {
                 return Ok(false);
             }
-            ask_owner(&owner, from, departure).await.map(|()| true)
+            if let Some(next) = ask_owner(&owner, from, departure, pass.ended()).await? {
+                pass.lead_to(next);
+            }
+            Ok(true)
         });
+    }
+
+    /// Loads all extensions anew when the command that asks for it has ended, as it does with its extension.
+    fn reload(&mut self, pass: &ControlPass, reply: Reply<bool>) {
+        let (steward, life, ended) = (Arc::clone(&self.steward), self.life.clone(), pass.ended());
+        self.asides.spawn(async move {
+            tokio::select! {
+                () = life.cancelled() => return,
+                () = ended.cancelled() => {}
+                () = sleep(LINGERING) => {}
+            }
+            // What does not load is told to whoever is there.
+            if let Err(error) = steward.reload(None).await {
+                tracing::warn!(%error, "extensions are not loaded anew");
+            }
+        });
+        answer(reply, Ok(true));
     }
 
     fn wait_for_idle(&mut self, reply: Reply<bool>) {
@@ -141,13 +168,18 @@ impl Mailbox {
     }
 }
 
-/// Tells the owner, and waits for the decision.
-async fn ask_owner(owner: &mpsc::Sender<Wish>, by: GuestId, departure: Departure) -> Result<(), Refusal> {
+/// Tells the owner, and waits for the decision. Answers the session that the extension may go on in.
+async fn ask_owner(
+    owner: &mpsc::Sender<Wish>,
+    by: GuestId,
+    departure: Departure,
+    ended: CancellationToken,
+) -> Result<Option<Arc<dyn SessionPort>>, Refusal> {
     let undecided = || not_here("leaving this session");
-    let (wish, decided) = Wish::new(by, departure);
+    let (wish, decided) = Wish::new(by, departure, ended);
     owner.send(wish).await.map_err(|_| undecided())?;
     match decided.await {
-        Ok(Decision::Granted) => Ok(()),
+        Ok(Decision::Granted { next }) => Ok(next),
         Ok(Decision::Refused { reason }) => Err(Refusal::NotNow { reason }),
         Err(_) => Err(undecided()),
     }

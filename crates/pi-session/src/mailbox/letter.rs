@@ -25,7 +25,7 @@ use crate::{
     context::Spoken,
     departure::Departure,
     herald::{Reading, Subscription},
-    listing::{ContextSource, Counted, Outline, Page, ReadingError, Side, SourceError, Whole},
+    listing::{ContextSource, Counted, Outline, OutputError, Page, ReadingError, Side, SourceError, Whole},
     models::Choice,
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
@@ -76,6 +76,8 @@ pub(crate) enum Request {
     Outline(usize, oneshot::Sender<Result<Outline, ReadingError>>),
     /// Everything that was ever said and done.
     Whole(oneshot::Sender<Result<Whole, ReadingError>>),
+    /// All that a command said, by the name of the file that it is in, and how many bytes at most.
+    WholeOutput(String, u64, oneshot::Sender<Result<String, OutputError>>),
     Tools(oneshot::Sender<Vec<port::ToolInfo>>),
     Skills(oneshot::Sender<Vec<Skill>>),
     ContextSources(oneshot::Sender<Vec<ContextSource>>),

@@ -116,7 +116,7 @@ impl Mailbox {
 }
 
 /// The file that holds the whole output of a command.
-fn full_output(message: &Message) -> Option<&str> {
+pub(super) fn full_output(message: &Message) -> Option<&str> {
     match message {
         Message::ToolResult(result) => result.details.as_ref()?.get("fullOutputPath")?.as_str(),
         Message::BashExecution(bash) => bash.full_output_path.as_deref(),

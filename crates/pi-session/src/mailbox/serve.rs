@@ -33,6 +33,7 @@ impl Mailbox {
             Request::Stats(reply) => self.stats(reply),
             Request::Outline(most, reply) => self.outline(most, reply),
             Request::Whole(reply) => self.whole(reply),
+            Request::WholeOutput(name, most, reply) => self.whole_output(name, most, reply),
             Request::Tools(reply) => answer(reply, self.tool_infos()),
             Request::Skills(reply) => answer(reply, self.composer.resources.skills.clone()),
             Request::ContextSources(reply) => self.list_sources(reply),

@@ -1,14 +1,16 @@
 //! What clients read of a session. What lies in the file is read beside the mailbox.
 
+use std::{path::PathBuf, sync::Arc};
+
 use pi_transcript::{ContextUsage, SessionStats, json::Amount};
 use tokio::sync::oneshot;
 
-use super::{Mailbox, answer, letter::Letter, tree::piece};
+use super::{Mailbox, answer, letter::Letter, note::full_output, tree::piece};
 use crate::{
     context, cut,
-    listing::{self, Counted, Outline, Page, ReadingError, Side, Whole},
+    listing::{self, Counted, Outline, OutputError, Page, ReadingError, Side, Whole},
     run::aside,
-    tree::NoEntry,
+    tree::{Kept, NoEntry},
 };
 
 impl Mailbox {
@@ -68,6 +70,36 @@ impl Mailbox {
             let read = |piece| aside::read_one(reader.as_deref(), piece).map(|kept| kept.to_entry());
             let entries: Result<Vec<_>, _> = pieces.into_iter().map(read).collect();
             answer(reply, entries.map(|entries| Whole { header, name, leaf, entries }).map_err(ReadingError::from));
+        });
+    }
+
+    /// Looks for the message that names the file: whoever knows a name alone gets nothing.
+    pub(super) fn whole_output(
+        &mut self,
+        name: String,
+        most: u64,
+        reply: oneshot::Sender<Result<String, OutputError>>,
+    ) {
+        let pieces: Vec<_> = self.tree.places().filter_map(|place| piece(&self.tree, place)).collect();
+        let (reader, workspace) = (self.parts.reader.clone(), Arc::clone(&self.tools.workspace));
+        self.asides.spawn_blocking(move || {
+            let path_in = |kept: &Kept| match kept {
+                Kept::Message { message, .. } => full_output(message).map(PathBuf::from),
+                Kept::Other(_) => None,
+            };
+            let is_it = |path: &PathBuf| path.file_name() == Some(name.as_ref());
+            let named = pieces.into_iter().rev().find_map(|piece| {
+                let read = aside::read_one(reader.as_deref(), piece).map(|kept| path_in(&kept).filter(is_it));
+                read.transpose()
+            });
+            answer(
+                reply,
+                match named {
+                    Some(Ok(path)) => workspace.whole_output(&path, most).map_err(OutputError::from),
+                    Some(Err(fault)) => Err(ReadingError::from(fault).into()),
+                    None => Err(OutputError::Unknown { name }),
+                },
+            );
         });
     }
 

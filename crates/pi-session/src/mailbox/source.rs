@@ -15,7 +15,10 @@ use crate::{
     draft::Draft,
     listing::{ContextKind, ContextSource, SourceError},
     offer::Offer,
-    resources::{SourceId, SourceKind, Switches},
+    resources::{
+        SourceId, SourceKind, Switches,
+        assembly::{self, ToolNote},
+    },
     run::tools::ActiveTool,
     session::Switch,
 };
@@ -29,11 +32,8 @@ struct Told {
     text: String,
 }
 
-/// The parts of a system prompt that are switched on.
-pub(crate) fn switched(all: &Arc<[SystemPart]>, switches: &Switches) -> Arc<[SystemPart]> {
-    if switches.are_all_on() {
-        return Arc::clone(all);
-    }
+/// The parts of a system prompt that are switched on, without what they say of tools that are not among these.
+pub(crate) fn switched(all: &[SystemPart], switches: &Switches, tools: &[ToolNote]) -> Arc<[SystemPart]> {
     let part = |part: &SystemPart| match &part.text {
         SystemText::Memory { .. } => switches.is_on(&SourceId::from(part.id.as_str())).then(|| part.clone()),
         SystemText::Skills { skills } => {
@@ -43,7 +43,7 @@ pub(crate) fn switched(all: &Arc<[SystemPart]>, switches: &Switches) -> Arc<[Sys
         }
         SystemText::Instructions { .. } | SystemText::Variable { .. } => Some(part.clone()),
     };
-    all.iter().filter_map(part).collect()
+    all.iter().filter_map(part).filter_map(|part| assembly::for_tools(&part, tools)).collect()
 }
 
 impl Mailbox {
@@ -67,10 +67,10 @@ impl Mailbox {
             Switch::On => self.switches.switch_on(&id),
             Switch::Off => self.switches.switch_off(id),
         }
-        match told.kind {
-            ContextKind::Skill | ContextKind::Memory => self.system = switched(&self.whole_system, &self.switches),
-            ContextKind::Tools => self.tools.switch(&self.switches),
+        if told.kind == ContextKind::Tools {
+            self.tools.switch(&self.switches);
         }
+        self.renew_system();
         self.state_offer();
         self.weigh(vec![told], |mut sources| {
             if let Some(source) = sources.pop() {
@@ -82,7 +82,13 @@ impl Mailbox {
     /// Takes effect at the next turn.
     pub(super) fn choose_tools(&mut self, names: &[String]) {
         self.tools.choose(names);
+        self.renew_system();
         self.state_offer();
+    }
+
+    /// After sources were switched, or other tools are offered.
+    pub(super) fn renew_system(&mut self) {
+        self.system = switched(&self.whole_system, &self.switches, &self.tools.notes());
     }
 
     /// What a person chose so far.

@@ -18,6 +18,9 @@ const INTRO: &str = include_str!("assembly/intro.md");
 const GUIDELINES: &str = include_str!("assembly/guidelines.md");
 /// The tool without which a model cannot read a skill.
 const READER: &str = "read";
+/// The ids of the parts that say something about tools.
+const TOOLS_PART: &str = "tools";
+const GUIDELINES_PART: &str = "guidelines";
 
 /// What an active tool wants a model to know beside its definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,12 +31,22 @@ pub struct ToolNote {
     pub guidelines: Vec<String>,
 }
 
+impl ToolNote {
+    pub fn of(definition: &pi_tools::Definition) -> Self {
+        Self {
+            name: definition.name.clone(),
+            snippet: definition.prompt_snippet.clone(),
+            guidelines: definition.prompt_guidelines.clone(),
+        }
+    }
+}
+
 /// What a system prompt is made of.
 #[derive(Debug, Clone)]
 pub struct Ingredients<'a> {
     pub resources: &'a Resources,
     pub switches: &'a Switches,
-    /// The active tools, in the order in which they are offered.
+    /// The tools, in the order in which they are offered.
     pub tools: &'a [ToolNote],
     /// Given as an argument; it replaces `SYSTEM.md` and our own words.
     pub instead: Option<&'a str>,
@@ -54,11 +67,29 @@ pub fn assemble(from: &Ingredients<'_>) -> Vec<SystemPart> {
         provenance: file.provenance.clone(),
         text: SystemText::Memory { title: file.path.display().to_string(), content: content(file) },
     }));
-    if from.tools.iter().any(|tool| tool.name == READER) {
+    if can_read(from.tools) {
         parts.extend(skills(from));
     }
     parts.extend(variables(from));
     parts
+}
+
+/// A part as it is told to a model that has only these of the tools it was assembled for; nothing if they leave nothing of it.
+pub fn for_tools(part: &SystemPart, tools: &[ToolNote]) -> Option<SystemPart> {
+    let is_ours = part.provenance.origin == Origin::BuiltIn;
+    match &part.text {
+        SystemText::Instructions { .. } if is_ours && part.id == TOOLS_PART => tool_list(tools),
+        SystemText::Instructions { .. } if is_ours && part.id == GUIDELINES_PART => Some(guidelines(tools)),
+        SystemText::Skills { .. } if !can_read(tools) => None,
+        SystemText::Instructions { .. }
+        | SystemText::Skills { .. }
+        | SystemText::Memory { .. }
+        | SystemText::Variable { .. } => Some(part.clone()),
+    }
+}
+
+fn can_read(tools: &[ToolNote]) -> bool {
+    tools.iter().any(|tool| tool.name == READER)
 }
 
 /// What `replaced` left of `parts`, and what it put around them, as words of the extension.
@@ -93,26 +124,33 @@ fn opening(from: &Ingredients<'_>) -> Vec<SystemPart> {
     {
         return vec![instructions(SourceId::system().as_str(), provenance.clone(), text.trim_end())];
     }
-    let built_in = || Provenance::usual(Origin::BuiltIn);
-    let mut parts = vec![instructions("intro", built_in(), INTRO.trim_end())];
+    let intro = instructions("intro", Provenance::usual(Origin::BuiltIn), INTRO.trim_end());
+    std::iter::once(intro).chain(tool_list(from.tools)).chain([guidelines(from.tools)]).collect()
+}
+
+/// The tools that have a line for it.
+fn tool_list(tools: &[ToolNote]) -> Option<SystemPart> {
     let mut listed = String::new();
-    for tool in from.tools {
+    for tool in tools {
         if let Some(snippet) = &tool.snippet {
             write!(listed, "\n- {}: {}", tool.name, snippet.trim()).expect("text can be written");
         }
     }
-    if !listed.is_empty() {
-        parts.push(instructions("tools", built_in(), &format!("\n\nTools:{listed}")));
-    }
+    let text = format!("\n\nTools:{listed}");
+    (!listed.is_empty()).then(|| instructions(TOOLS_PART, Provenance::usual(Origin::BuiltIn), &text))
+}
+
+/// What tools want a model to know, then what we do.
+fn guidelines(tools: &[ToolNote]) -> SystemPart {
     let mut rules: Vec<&str> = Vec::new();
-    let given = from.tools.iter().flat_map(|tool| tool.guidelines.iter().map(String::as_str));
+    let given = tools.iter().flat_map(|tool| tool.guidelines.iter().map(String::as_str));
     for rule in given.chain(GUIDELINES.lines()).map(str::trim) {
         if !rule.is_empty() && !rules.contains(&rule) {
             rules.push(rule);
         }
     }
-    parts.push(instructions("guidelines", built_in(), &format!("\n\nGuidelines:\n- {}", rules.join("\n- "))));
-    parts
+    let text = format!("\n\nGuidelines:\n- {}", rules.join("\n- "));
+    instructions(GUIDELINES_PART, Provenance::usual(Origin::BuiltIn), &text)
 }
 
 /// What a context file says. Where nobody trusts its writer it cannot end the markup around it, and so not pass for

@@ -20,13 +20,15 @@ impl Run {
         call: &ToolCallId,
         question: Question,
     ) -> Result<Result<Grant, Denial>, Gone> {
+        // Of a command that nobody understands nothing is remembered: it may do something else the next time.
+        let remembered = question.keep(Answer::Yes, Breadth::Target, Term::Session);
         let asked = question::Question::Select {
             title: format!("The model asks for {}", describe(&question)),
             // Whoever presses enter without reading has allowed nothing.
-            options: [NO, ONCE, SESSION].map(str::to_owned).to_vec(),
+            options: [NO, ONCE].into_iter().chain(remembered.as_ref().map(|_| SESSION)).map(str::to_owned).collect(),
             timeout: None,
         };
-        let asked = Asked::try_from(asked).expect("three different options can be asked for");
+        let asked = Asked::try_from(asked).expect("a few different options can be asked for");
         let action = question.action();
         let approval = Approval {
             capability: action.capability.to_string(),
@@ -39,7 +41,7 @@ impl Run {
         let answer = match settled {
             Settled::Answered(question::Answer::Select { value }) if value == ONCE => Answer::Yes,
             Settled::Answered(question::Answer::Select { value }) if value == SESSION => {
-                if let Some(remembered) = question.keep(Answer::Yes, Breadth::Target, Term::Session) {
+                if let Some(remembered) = remembered {
                     self.desk.remember(remembered).await?;
                 }
                 Answer::Yes

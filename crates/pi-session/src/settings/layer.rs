@@ -81,6 +81,11 @@ impl Layer {
         place::find(&self.text, &steps)
     }
 
+    /// The keys of `group` that stand in the file more than once, and `group` itself if it does.
+    pub fn repeated(&self, group: &str) -> Vec<String> {
+        if self.text.trim().is_empty() { Vec::new() } else { place::repeated(&self.text, group) }
+    }
+
     /// The folder that paths in it are relative to.
     pub(super) fn folder(&self) -> PathBuf {
         self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned()

@@ -31,6 +31,25 @@ pub(super) fn find(text: &str, path: &[&str]) -> Option<Place> {
     None
 }
 
+/// Names that stand more than once among the members of `group`, in `text`, which is a JSON object; and `group` itself if it does. Whoever wrote
+/// them means all of them, and one counts.
+pub(super) fn repeated(text: &str, group: &str) -> Vec<String> {
+    let groups: Vec<Member> = members(text).into_iter().filter(|member| member.name == group).collect();
+    let mut found: Vec<String> = (groups.len() > 1).then(|| group.to_owned()).into_iter().collect();
+    let Some(value) = groups.last().map(|last| &text[last.value.clone()]).filter(|value| value.starts_with('{')) else {
+        return found;
+    };
+    let names: Vec<String> = members(value).into_iter().map(|member| member.name).collect();
+    let again = names.iter().enumerate().filter(|(index, name)| names[..*index].contains(name));
+    for (_, name) in again {
+        let whole = format!("{group}.{name}");
+        if !found.contains(&whole) {
+            found.push(whole);
+        }
+    }
+    found
+}
+
 fn place(text: &str, at: usize) -> Place {
     let before = &text[..at];
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -102,6 +121,19 @@ fn end_of_text(bytes: &[u8], start: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_stand_more_than_once_are_found() {
+        for (text, expected) in [
+            (r#"{"g": {"a": 1, "b": {"c": 1, "c": 2}}, "a": 1, "a": 2}"#, &[][..]),
+            (r#"{"g": {"a": 1, "b": 2, "\u0061": 3, "a": 4}}"#, &["g.a"]),
+            (r#"{"g": {"a": 1}, "g": {"b": 1, "b": 1}}"#, &["g", "g.b"]),
+            (r#"{"g": 1}"#, &[]),
+            ("{}", &[]),
+        ] {
+            assert_eq!(repeated(text, "g"), expected, "{text}");
+        }
+    }
 
     #[test]
     fn members_are_found_in_lines_and_letters() {

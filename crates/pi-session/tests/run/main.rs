@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use pi_session::{Ending, PromptError, Prompted, Switch, input::Utterance, queue::When};
 use pi_testkit::model::{Answer, refusal};
-use pi_transcript::AgentEvent;
+use pi_transcript::{AgentEvent, question::Question};
 use serde_json::json;
 
 use self::stage::{PLANTED, Stage, saying};
@@ -67,6 +67,29 @@ async fn question_that_is_put_away_is_not_told_as_unanswered() {
     let told = stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
     assert!(told.contains("tool write is not allowed: deny write: a person dismissed the question"), "{told}");
     running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn yes_for_the_session_is_offered_where_it_is_remembered() {
+    for (command, expected) in [
+        ("cargo check", &["No", "Yes, this once", "Yes, for this session"][..]),
+        ("eval \"$(cat x)\"", &["No", "Yes, this once"][..]),
+    ] {
+        let call = Answer::new().call("c1", "bash", &json!({ "command": command })).reply();
+        let settings = json!({ "agent": { "policy": { "mode": "prompt", "default_caps": ["read"] } } });
+        let mut stage = Stage::with([call, Answer::new().text("I may not.").reply()], |blueprint| {
+            blueprint.policy = pi_policy::config::load(settings.to_string().as_bytes()).unwrap().value.into();
+        })
+        .await;
+        let session = stage.session.clone();
+        let running = tokio::spawn(async move { session.prompt(saying("run")).await });
+        stage.until(|event| matches!(event, AgentEvent::ExtensionUiRequest { .. })).await;
+        let open = stage.session.open_questions().await.unwrap().remove(0);
+        let Question::Select { options, .. } = open.asked.question() else { panic!("{command}: {:?}", open.asked) };
+        assert_eq!(options, expected, "{command}");
+        stage.session.answer(open.id, pi_transcript::question::Answer::Cancelled).await.unwrap().unwrap();
+        running.await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]

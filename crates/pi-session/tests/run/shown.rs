@@ -103,7 +103,7 @@ fn resources() -> pi_session::resources::Resources {
 
 #[tokio::test]
 async fn source_that_is_switched_off_is_not_in_the_next_prompt() {
-    let mut stage = Stage::with([done(), done(), done()], with_system).await;
+    let mut stage = Stage::with([done(), done(), done(), done()], with_system).await;
     let sources = stage.session.context_sources().await.unwrap();
     let told: Vec<_> = sources.iter().map(|source| (source.id.as_str(), source.kind, source.switch)).collect();
     assert_eq!(
@@ -117,16 +117,18 @@ async fn source_that_is_switched_off_is_not_in_the_next_prompt() {
     );
     assert!(sources.iter().all(|source| source.tokens.count > 0), "{sources:?}");
     stage.play("one").await;
-    for id in ["memory:/w/AGENTS.md", "skill:sail", "tools:builtin"] {
-        let switched = stage.session.set_context_source(SourceId::from(id), Switch::Off).await.unwrap();
-        assert_eq!((switched.id.as_str(), switched.switch), (id, Switch::Off));
+    for (ids, words) in [(&["memory:/w/AGENTS.md", "skill:sail"][..], "two"), (&["tools:builtin"][..], "three")] {
+        for id in ids {
+            let switched = stage.session.set_context_source(SourceId::from(*id), Switch::Off).await.unwrap();
+            assert_eq!((switched.id.as_str(), switched.switch), (*id, Switch::Off));
+        }
+        stage.play(words).await;
     }
     assert_eq!(stage.session.state().await.unwrap().active_tools, Vec::<String>::new());
-    stage.play("two").await;
     for id in ["memory:/w/AGENTS.md", "skill:sail", "tools:builtin"] {
         stage.session.set_context_source(SourceId::from(id), Switch::On).await.unwrap();
     }
-    stage.play("three").await;
+    stage.play("four").await;
     let seen: Vec<_> = stage
         .server
         .requests()
@@ -138,7 +140,9 @@ async fn source_that_is_switched_off_is_not_in_the_next_prompt() {
             (has("kind to cats"), has("bake"), has("sail"), body.get("tools").is_some())
         })
         .collect();
-    assert_eq!(seen, [(true, true, true, true), (false, true, false, false), (true, true, true, true)]);
+    // Nobody can read the file of a skill without the tools.
+    let none = (false, false, false, false);
+    assert_eq!(seen, [(true, true, true, true), (false, true, false, true), none, (true, true, true, true)]);
     let unknown = stage.session.set_context_source(SourceId::from("skill:fly"), Switch::Off).await;
     assert_eq!(unknown, Err(SourceError::Unknown { id: SourceId::from("skill:fly") }));
 }

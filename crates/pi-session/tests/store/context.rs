@@ -66,6 +66,27 @@ fn of_two_compactions_the_last_counts_and_the_first_is_silent() {
     );
 }
 
+/// What of the entries, which are a path, the model is not shown any more.
+#[track_caller]
+fn check_left_out(text: &str, expected: &[&str]) {
+    let path: Vec<Arc<Kept>> = notation::entries(text).into_iter().map(|entry| Arc::new(entry.into())).collect();
+    assert_eq!(described(&context::left_out(&path)), expected);
+}
+
+#[test]
+fn what_the_last_compaction_left_out_is_told_with_the_summaries_in_it() {
+    check_left_out("a - user one\nb a assistant two", &[]);
+    check_left_out(
+        "a - user one\nb a assistant two\nc b user three\nd c compaction c so far\ne d user four",
+        &["a: user one", "b: assistant two"],
+    );
+    check_left_out(
+        "a - user one\nb a user two\nc b compaction b first\nd c user three\ne d user four\n1 e edit d changed\n\
+         2 1 edit a\nf 2 compaction e second\ng f user five",
+        &["b: user two", "c: summary first", "d: user changed"],
+    );
+}
+
 #[test]
 fn last_offer_of_a_path_counts_also_before_a_compaction() {
     let offered = |text: &str| build(text).offer.tools.map(|tools| tools.on);

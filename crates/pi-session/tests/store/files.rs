@@ -9,7 +9,8 @@ use std::{
 
 use pi_policy::Moment;
 use pi_session::{
-    directory::{KeepError, delete_exactly},
+    directory::{KeepError, delete_exactly, header_exactly},
+    export::{self, ExportError},
     file::{self, Notice, OpenError, Opened, Record, Recorder, Report},
 };
 use pi_transcript::{Entry, Header, Message, entry::Base, entry::MessageEntry, json::Extra};
@@ -315,6 +316,15 @@ fn checked_path_that_leads_elsewhere_by_now_is_refused_and_nothing_is_touched() 
             assert!(matches!(opened, Err(OpenError::Elsewhere { .. })), "{opened:?}");
             let deleted = delete_exactly(path, "s.jsonl", NOW);
             assert!(matches!(deleted, Err(KeepError::Open(OpenError::Elsewhere { .. }))), "{deleted:?}");
+            let read = [
+                header_exactly(path).err(),
+                file::view_exactly(path, random()).err(),
+                export::read_exactly(path).err().map(|error| match error {
+                    ExportError::Open(error) => error,
+                    other => panic!("{other}"),
+                }),
+            ];
+            assert!(read.iter().all(|error| matches!(error, Some(OpenError::Elsewhere { .. }))), "{read:?}");
         };
         refused(&path);
         // The file itself.
@@ -327,6 +337,9 @@ fn checked_path_that_leads_elsewhere_by_now_is_refused_and_nothing_is_touched() 
         assert_eq!(fs::read_to_string(outside.join("s.jsonl")).unwrap(), content);
         // The same file at its own place is opened, told by its name, and goes away.
         let path = outside.join("s.jsonl");
+        assert!(header_exactly(&path).unwrap().is_some_and(|header| header.id.as_str() == "s"));
+        file::view_exactly(&path, random()).unwrap();
+        export::read_exactly(&path).unwrap();
         let opened = file::go_on_exactly(&path, NOW, random()).unwrap();
         let kept = match &opened.notices[..] {
             [Notice::Migrated { kept, .. } | Notice::Trimmed { kept, .. }] => kept.clone(),

@@ -41,11 +41,11 @@ pub(super) async fn serve(mut stream: TcpStream, number: usize, shared: Arc<Shar
 }
 
 async fn play(stream: &mut TcpStream, reply: &Reply, shared: &Shared) -> io::Result<After> {
-    let mut chunked = false;
+    let (mut chunked, mut closes) = (false, false);
     for step in &reply.steps {
         match step {
             Step::Head { status, headers, framing } => {
-                chunked = *framing == Framing::Chunked;
+                (chunked, closes) = (*framing == Framing::Chunked, *framing == Framing::Close);
                 stream.write_all(&head(*status, headers, *framing)).await?;
             }
             Step::Bytes(bytes) if chunked && bytes.is_empty() => {}
@@ -76,6 +76,9 @@ async fn play(stream: &mut TcpStream, reply: &Reply, shared: &Shared) -> io::Res
     if chunked {
         stream.write_all(b"0\r\n\r\n").await?;
     }
+    if closes {
+        return stream.shutdown().await.map(|()| After::Closed);
+    }
     Ok(After::Open)
 }
 
@@ -97,6 +100,7 @@ fn head(status: u16, headers: &[(String, String)], framing: Framing) -> Vec<u8> 
     match framing {
         Framing::Length(length) => head.push_str(&format!("content-length: {length}\r\n\r\n")),
         Framing::Chunked => head.push_str("transfer-encoding: chunked\r\n\r\n"),
+        Framing::Close => head.push_str("connection: close\r\n\r\n"),
     }
     head.into_bytes()
 }

@@ -36,6 +36,8 @@ pub enum Framing {
     Length(usize),
     /// `Transfer-Encoding: chunked`.
     Chunked,
+    /// Not at all, but by the end of the connection.
+    Close,
 }
 
 impl Reply {
