@@ -122,6 +122,7 @@ pub(crate) async fn admit(hall: &Hall, engine: &Mailbox<Job, Answer>, arrival: A
     {
         // Before the command, which may be right for an earlier version only.
         engine.changed(room.id().as_str().into()).await.map_err(|_| Ended)?;
+        hall.keep_mark(room).await;
     }
     let activity = room.as_ref().map_or(Activity::Idle, |room| room.activity());
     let has_command = |name: &str| room.as_ref().is_some_and(|room| room.has_command(name));

@@ -12,6 +12,8 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, 
 use pi_engine::Limit;
 use pi_wire::response::{CircuitState, Metrics};
 
+use crate::hall::Counts;
+
 /// Seconds. From a read to a long run.
 const BUCKETS: [f64; 9] = [0.000_1, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 60.0];
 const META: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, None);
@@ -98,8 +100,8 @@ impl Gauges {
         }
     }
 
-    /// Everything, as text; `turned_away` were refused at the door.
-    pub fn render(&self, metrics: &Metrics, turned_away: u64) -> String {
+    /// Everything, as text; `counts` tells of refusals what the metrics of the protocol do not.
+    pub fn render(&self, metrics: &Metrics, counts: &Counts) -> String {
         let replay = &metrics.stores.replay;
         for (name, value) in [
             ("pi_server_sessions", metrics.session_count),
@@ -111,6 +113,7 @@ impl Gauges {
         ] {
             self.gauge(name, Vec::new(), value);
         }
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let refused = &metrics.commands_rejected;
         for (reason, count) in [
             ("session_limit", refused.session_limit),
@@ -120,7 +123,11 @@ impl Gauges {
             ("connection_limit", refused.connection_limit),
             ("ui_response_rate_limit", refused.extension_ui_response_rate_limit),
             ("busy", replay.in_flight_rejections),
-            ("credential_or_origin", turned_away),
+            ("too_many_pending", read(&counts.refused_pending)),
+            ("conflict", read(&counts.refused_conflicts)),
+            ("journal_unavailable", read(&counts.refused_journal)),
+            ("shutting_down", read(&counts.refused_shutdown)),
+            ("credential_or_origin", read(&counts.refused_visitors)),
         ] {
             self.counter("pi_server_refused_total", vec![Label::from_static_parts("reason", reason)], count);
         }

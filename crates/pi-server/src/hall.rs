@@ -24,13 +24,13 @@ use std::{
 };
 
 use pi_engine::{
-    Change, Completion, Config, Ending, Header, SessionName, Ticket, Time,
+    Change, Completion, Config, Ending, Header, Refusal, SessionName, Ticket, Time,
     driver::{Event, Host},
 };
 use pi_redact::Redactor;
 use pi_session::{Session, SessionGone, directory::Catalogue};
 use pi_transcript::SessionId;
-use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, SessionCommand, response::StartupRecovery};
+use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, SessionCommand};
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -38,13 +38,15 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::{connect::connects, survey::queue_of};
 use crate::{
     answer::{self, Answer},
+    bustle::Bustle,
     circuit::Circuits,
     connection::Connection,
     gauges::Gauges,
-    journal::Book,
+    journal::{Berth, Book},
     lobby::Lobby,
     porch::Porch,
     rates::Rates,
+    recovered::Recovered,
     room::{Room, Turns},
     rooms::Rooms,
     roots::Roots,
@@ -97,6 +99,8 @@ pub struct Hall {
     pub strangers: Arc<Strangers>,
     pub porch: Porch,
     pub rooms: Rooms,
+    /// Whether commands are in work that change something, or many only looked.
+    pub bustle: Bustle,
     pub workshop: Arc<dyn Workshop>,
     /// What was read of session files that nobody has loaded.
     pub catalogue: Arc<Catalogue>,
@@ -108,7 +112,7 @@ pub struct Hall {
     pub turns: Turns,
     pub counts: Counts,
     pub gauges: Gauges,
-    pub recovery: StartupRecovery,
+    pub recovery: Recovered,
     pub rates: Rates,
     /// The circuits of shell commands.
     pub bash: Arc<Circuits>,
@@ -132,13 +136,29 @@ pub struct Counts {
     /// Turned away at the door: a wrong name, page or credential.
     pub refused_visitors: AtomicU64,
     pub refused_sessions: AtomicU64,
+    /// There was too little room for one more in flight, or for its outcome.
     pub refused_busy: AtomicU64,
+    pub refused_pending: AtomicU64,
+    /// An id or a key was used for something else before.
+    pub refused_conflicts: AtomicU64,
+    pub refused_journal: AtomicU64,
+    pub refused_shutdown: AtomicU64,
     pub journal_errors: AtomicU64,
 }
 
 impl Counts {
     pub fn count(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count_refusal(&self, refusal: &Refusal) {
+        Self::count(match refusal {
+            Refusal::Busy(_) => &self.refused_busy,
+            Refusal::TooManyPending { .. } => &self.refused_pending,
+            Refusal::ConflictingId { .. } | Refusal::ConflictingKey { .. } => &self.refused_conflicts,
+            Refusal::JournalUnavailable => &self.refused_journal,
+            Refusal::ShuttingDown | Refusal::ShutDown => &self.refused_shutdown,
+        });
     }
 }
 
@@ -154,6 +174,11 @@ impl Host for Hall {
         job: Job,
         cancel: CancellationToken,
     ) -> Completion<Self::Body> {
+        let is_recorded = header.access.is_recorded();
+        let _busy = is_recorded.then(|| self.bustle.enter());
+        if !is_recorded {
+            self.bustle.look();
+        }
         if header.access.is_recorded() {
             self.journal.note_start(ticket, at);
         }
@@ -199,7 +224,7 @@ impl Host for Hall {
                 self.porch.answered(request);
             }
             Event::Refused { request, header, refusal } => {
-                Counts::count(&self.counts.refused_busy);
+                self.counts.count_refusal(&refusal);
                 if let Some(waiting) = self.lobby.take(request) {
                     self.lobby.refuse(&waiting, &header, &refusal);
                 }
@@ -225,11 +250,23 @@ impl Hall {
     async fn measure(&self, id: &SessionId) {
         let Some(room) = self.rooms.get(id) else { return };
         let Some(session) = room.loaded() else { return };
-        if let Ok(Some(berth)) = room.measure(&session).await
-            && let Err(error) = self.journal.note(berth).await
-        {
+        if let Ok(Some(berth)) = room.measure(&session).await {
+            self.note(berth).await;
+        }
+    }
+
+    /// Remembers how the file of a session was found, so that the same change is not seen again at the next start.
+    pub(crate) async fn keep_mark(&self, room: &Room) {
+        if let Some(berth) = room.unkept() {
+            self.note(berth).await;
+        }
+    }
+
+    async fn note(&self, berth: Berth) {
+        let session = berth.session.clone();
+        if let Err(error) = self.journal.note(berth).await {
             // The version moves once more at the next start, and that is all.
-            tracing::debug!(session = %id, %error, "how a session's file is, is not in the journal");
+            tracing::debug!(%session, %error, "how a session's file is, is not in the journal");
         }
     }
 

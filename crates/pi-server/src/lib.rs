@@ -7,6 +7,7 @@
 //! [`transport`] → [`client`] → [`porch`] → the engine → [`hall`] → [`lobby`] → [`outbox`] → [`speaker`] → [`transport`].
 
 pub mod answer;
+pub mod bustle;
 pub mod circuit;
 pub mod client;
 pub mod connection;
@@ -21,6 +22,7 @@ pub mod outbox;
 mod places;
 pub mod porch;
 pub mod rates;
+pub mod recovered;
 pub mod room;
 pub mod rooms;
 pub mod roots;

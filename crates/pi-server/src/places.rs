@@ -14,9 +14,10 @@ use cap_std::{
 use pi_session::{
     directory::{self, Stored},
     export::{self, PAGE_HEAD},
+    file::OpenError,
     tree::stamp_of,
 };
-use pi_transcript::{SessionInfo, Usage, json::Amount};
+use pi_transcript::{Header, SessionInfo, Usage, json::Amount};
 use pi_wire::{Error, error::SessionPathError};
 
 use crate::{door::Secret, journal::Berth, room::Account, roots::destination};
@@ -26,14 +27,14 @@ use crate::{door::Secret, journal::Berth, room::Account, roots::destination};
 /// Links are followed before it is decided, so that none leads out.
 pub(crate) fn session_file(path: &Path, sessions: Option<&Path>) -> Result<PathBuf, Error> {
     let refused = |fault| Err(Error::SessionPath(fault));
+    let sessions = Sessions::find(sessions);
     // What lies outside is refused before anybody learns whether it is there.
-    if !is_allowed(path, sessions) {
+    if !sessions.may_name(path) {
         return refused(SessionPathError::OutsideRoots);
     }
-    let sessions = sessions.and_then(|sessions| sessions.canonicalize().ok());
     let real = path.canonicalize();
     // The same holds for what a link leads to.
-    if !is_allowed(real.as_deref().unwrap_or(&destination(path)), sessions.as_deref()) {
+    if !sessions.may_hold(real.as_deref().unwrap_or(&destination(path))) {
         return refused(SessionPathError::OutsideRoots);
     }
     match real {
@@ -45,10 +46,27 @@ pub(crate) fn session_file(path: &Path, sessions: Option<&Path>) -> Result<PathB
 /// A file that a session has already, before it is opened again: one that a client may name, or could have named, must
 /// still be such a one. Others are where the settings keep sessions.
 pub(crate) fn kept_file(path: &Path, sessions: Option<&Path>) -> Result<PathBuf, Error> {
-    if is_allowed(path, sessions) {
+    if Sessions::find(sessions).may_name(path) {
         return session_file(path, sessions);
     }
     path.canonicalize().map_err(|_| Error::SessionPath(SessionPathError::Missing))
+}
+
+/// What the file of a session that was checked says at its beginning; what its path leads to by now is not read.
+pub(crate) fn header(path: &Path) -> Result<Header, Error> {
+    let fault = match directory::header_exactly(path) {
+        Ok(Some(header)) => return Ok(header),
+        Err(OpenError::Elsewhere { .. }) => SessionPathError::OutsideRoots,
+        Err(OpenError::NotFound { .. }) => SessionPathError::Missing,
+        Ok(None)
+        | Err(
+            OpenError::InUse { .. }
+            | OpenError::NotASession { .. }
+            | OpenError::Unfinished { .. }
+            | OpenError::Io { .. },
+        ) => SessionPathError::NotASession,
+    };
+    Err(Error::SessionPath(fault))
 }
 
 /// Whether the file of a session may be made at this place, where none is yet: its folder must not lead out of where files
@@ -57,16 +75,64 @@ pub(crate) fn may_begin(path: &Path, sessions: Option<&Path>) -> bool {
     let Some((folder, name)) = path.parent().zip(path.file_name()) else { return false };
     // A folder that is not there leads nowhere; it will be made.
     let Ok(folder) = folder.canonicalize() else { return true };
-    let sessions_now = sessions.and_then(|sessions| sessions.canonicalize().ok());
-    !is_allowed(path, sessions) || is_allowed(&folder.join(name), sessions_now.as_deref())
+    let sessions = Sessions::find(sessions);
+    !sessions.may_name(path) || sessions.may_hold(&folder.join(name))
 }
 
-fn is_allowed(path: &Path, sessions: Option<&Path>) -> bool {
-    let is_project = || {
+/// The folder of all sessions, as the operator names it and where that leads: a session is told under one of the two, and
+/// what clients are told they may say.
+struct Sessions<'a> {
+    named: Option<&'a Path>,
+    real: Option<PathBuf>,
+}
+
+impl<'a> Sessions<'a> {
+    fn find(named: Option<&'a Path>) -> Self {
+        Self { named, real: named.and_then(|folder| folder.canonicalize().ok()) }
+    }
+
+    /// Whether a path that may lead elsewhere is one that a client may say.
+    fn may_name(&self, path: &Path) -> bool {
+        is_below(path, self.named) || self.may_hold(path)
+    }
+
+    /// Whether there may be a session at a path without links.
+    fn may_hold(&self, path: &Path) -> bool {
         let parent = path.parent().unwrap_or(path);
-        parent.ancestors().any(|folder| folder.ends_with(".pi/sessions"))
-    };
-    sessions.is_some_and(|sessions| path.starts_with(sessions) && path != sessions) || is_project()
+        let is_project = parent.ancestors().any(|folder| folder.ends_with(".pi/sessions"));
+        is_project || is_below(path, self.real.as_deref())
+    }
+}
+
+fn is_below(path: &Path, folder: Option<&Path>) -> bool {
+    folder.is_some_and(|folder| path.starts_with(folder) && path != folder)
+}
+
+/// Which file it is, whatever it is called: links give it other names.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    #[cfg(unix)]
+    device: u64,
+    #[cfg(unix)]
+    number: u64,
+    /// Where nobody tells more, a hard link is another file.
+    #[cfg(not(unix))]
+    real: PathBuf,
+}
+
+impl Identity {
+    /// `None`: there is no file at this path, or none that can be seen.
+    #[cfg(unix)]
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = path.metadata().ok()?;
+        Some(Self { device: found.dev(), number: found.ino() })
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        Some(Self { real: path.canonicalize().ok()? })
+    }
 }
 
 /// Why a file was not written.
@@ -173,11 +239,13 @@ pub(crate) fn is_lost(berth: &Berth) -> bool {
     was_there && berth.file.as_deref().is_some_and(|file| !Path::new(file).exists())
 }
 
-/// What can be told about a session that is not loaded, by a look into its file.
-pub(crate) fn sleeping(berth: &Berth) -> (SessionInfo, Account) {
+/// What can be told about a session that is not loaded, by a look into its file. Of one that leads elsewhere by now nothing is
+/// told.
+pub(crate) fn sleeping(berth: &Berth, sessions: Option<&Path>) -> (SessionInfo, Account) {
     let (info, account) = unread(berth);
     // Without a file nothing was said yet, and of one that cannot be read there is nothing to tell.
-    let stored = berth.file.as_deref().and_then(|file| directory::stored(Path::new(file)).ok().flatten());
+    let file = berth.file.as_deref().and_then(|file| kept_file(Path::new(file), sessions).ok());
+    let stored = file.and_then(|file| directory::stored(&file).ok().flatten());
     let Some(stored) = stored else { return (info, account) };
     let account = Account {
         cost: cost(&stored, |stored| export::spent(&stored.path)),

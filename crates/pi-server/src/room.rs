@@ -283,6 +283,13 @@ impl Room {
         stage.session.is_none() && std::mem::replace(&mut stage.berth.mark, found) == known
     }
 
+    /// The berth, if what was found of its file is news for the journal.
+    pub fn unkept(&self) -> Option<Berth> {
+        let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
+        let mark = stage.berth.mark;
+        (std::mem::replace(&mut stage.kept_mark, mark) != mark).then(|| stage.berth.clone())
+    }
+
     /// Looks how the file of the session is; the berth, if that is news for the journal.
     pub async fn measure(&self, session: &Session) -> Result<Option<Berth>, SessionGone> {
         let file = self.stage().berth.file.clone();

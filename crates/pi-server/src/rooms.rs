@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicU64, Ordering},
@@ -14,6 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     outbox::Outbox,
+    places,
     room::{Room, Ties},
 };
 
@@ -106,12 +108,17 @@ impl Rooms {
         Ok(())
     }
 
-    /// Whose file this is, if somebody's.
-    pub fn holder(&self, file: &str) -> Option<SessionId> {
-        self.everyone()
-            .into_iter()
-            .find(|room| room.berth().file.as_deref() == Some(file))
-            .map(|room| room.id().clone())
+    /// Whose file this is, if somebody's: by this name, or by another that the same file has: through a link
+    /// above it, or by one of its own. Looks at the disk.
+    pub(crate) fn holder(&self, file: &Path) -> Option<SessionId> {
+        let rooms = self.everyone();
+        let files: Vec<Option<PathBuf>> = rooms.iter().map(|room| room.berth().file.map(PathBuf::from)).collect();
+        let named = files.iter().position(|known| known.as_deref() == Some(file));
+        let found = named.or_else(|| {
+            let wanted = Some(places::Identity::at(file)?);
+            files.iter().position(|known| known.as_deref().and_then(places::Identity::at) == wanted)
+        });
+        found.map(|index| rooms[index].id().clone())
     }
 
     pub fn insert(&self, room: Arc<Room>) {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use pi_engine::{
-    Config, Effect, Engine, Input, Record, Sequence, SessionName, Ticket,
+    Config, Effect, Engine, Input, Record, Sequence, SessionName,
     driver::{self, Mailbox},
 };
 use pi_redact::Redactor;
@@ -23,8 +23,6 @@ use pi_wire::{
     event::{
         ClosingReason, OpenQuestion, ServerReady, ServerShutdown, SessionSnapshot, ShutdownReason, SnapshotReason,
     },
-    id::CommandId,
-    response::{JournalState, Phase, RecoveredCommand, StartupRecovery},
 };
 use tokio::{
     sync::OnceCell,
@@ -34,16 +32,18 @@ use tokio::{
 
 use crate::{
     answer::Answer,
+    bustle::Bustle,
     client::{self, Client},
     connection::{Connection, Identity},
     door::{Door, NotLoopback, Rule, TokenError, load_or_create},
     gauges::Gauges,
     hall::{Counts, Hall, Job, download::AT_ONCE, now, queue_of},
-    journal::{self, Book, DAMAGED, JournalError, Opened, Recovery},
+    journal::{self, DAMAGED, JournalError, Opened, Recovery},
     lobby::{Crowded, Lobby},
     outbox::Outbox,
     porch::Porch,
     rates::Rates,
+    recovered::Recovered,
     room::Room,
     rooms::Rooms,
     roots::{RootError, Roots},
@@ -58,8 +58,6 @@ const MAILBOX: usize = 4096;
 const RETRY: Duration = Duration::from_secs(1);
 /// How long clients have to read the last that is said to them.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// How many commands a report names.
-const MOST_NAMED: usize = 100;
 
 /// A server that runs.
 pub struct Server {
@@ -124,9 +122,9 @@ impl Server {
     ) -> Self {
         let Opened { keeper, book, recovery } = journal;
         let config = Config { epoch: now().0, max_pending_per_client: settings.pending, ..settings.engine.clone() };
-        let report = report(&*book, &recovery);
+        let recovered = Recovered::new(&*book, &recovery);
         let Recovery { records, berths, trouble, started: _, malformed: _ } = recovery;
-        tell(&report, berths.len());
+        recovered.log(berths.len());
         let rooms = Rooms::new(settings.sessions);
         for berth in berths {
             rooms.insert(Arc::new(Room::new(berth, settings.kept, rooms.ties())));
@@ -137,6 +135,7 @@ impl Server {
             strangers: Arc::default(),
             porch: Porch::new(settings.pending),
             rooms,
+            bustle: Bustle::default(),
             workshop,
             catalogue: Arc::default(),
             downloads: Arc::new(tokio::sync::Semaphore::new(AT_ONCE)),
@@ -145,7 +144,7 @@ impl Server {
             turns: Arc::new(OnceCell::new()),
             counts: Counts::default(),
             gauges: Gauges::new(),
-            recovery: report,
+            recovery: recovered,
             rates: Rates::new(settings.rates),
             bash: Arc::clone(&ties.shell),
             questions: ties.questions,
@@ -185,7 +184,7 @@ impl Server {
         let outbox = Arc::new(Outbox::new(self.hall.settings.outbox));
         for first in [
             ready(&self.hall.settings, self.hall.workshop.extensions()),
-            ServerEvent::StartupRecoverySummary { data: Box::new(summary(&self.hall.recovery)) },
+            ServerEvent::StartupRecoverySummary { data: Box::new(self.hall.recovery.summary()) },
         ] {
             // An outbox that was just made has room.
             let _ = outbox.send(frame(&first));
@@ -218,8 +217,7 @@ impl Server {
 
     /// What is counted, as Prometheus reads it.
     pub async fn prometheus(&self) -> String {
-        let turned_away = self.hall.counts.refused_visitors.load(Ordering::Relaxed);
-        self.hall.gauges.render(&self.hall.metrics().await, turned_away)
+        self.hall.gauges.render(&self.hall.metrics().await, &self.hall.counts)
     }
 
     /// Refuses what is new, and tells everybody; what is in flight has a while to end.
@@ -292,7 +290,7 @@ fn wake<K: driver::Journal<Answer>>(
 ) -> (Mailbox<Job, Answer>, JoinHandle<()>) {
     let opened: Vec<SessionName> = hall.rooms.everyone().iter().map(|room| room.id().as_str().into()).collect();
     let versioned = records.iter().filter_map(|(_, record)| match record {
-        Record::Version(moved) => Some(moved.session.clone()),
+        Record::Version(moved) => moved.version.map(|_| moved.session.clone()),
         Record::Accepted { .. } | Record::Finished { .. } | Record::Alias { .. } | Record::Reached(_) => None,
     });
     let known: HashSet<&SessionName> = opened.iter().collect();
@@ -331,81 +329,6 @@ fn ready(settings: &Settings, extensions: Switch) -> ServerEvent {
         features.retain(|feature| *feature != Open::Known(Feature::Extensions));
     }
     ServerEvent::ServerReady { data }
-}
-
-/// What was found in the journal.
-fn report(book: &dyn Book, recovery: &Recovery) -> StartupRecovery {
-    let mut unfinished: std::collections::BTreeMap<Ticket, RecoveredCommand> = std::collections::BTreeMap::new();
-    let mut outcomes = Vec::new();
-    let mut names = std::collections::HashMap::new();
-    for (_, record) in &recovery.records {
-        match record {
-            Record::Accepted { ticket, header, .. } => {
-                let id = header.id.as_ref().map_or_else(|| format!("anon:{}", ticket.0), ToString::to_string);
-                names.insert(*ticket, id.clone());
-                unfinished.insert(
-                    *ticket,
-                    RecoveredCommand {
-                        command_id: CommandId(id),
-                        command_type: header.kind.to_string(),
-                        lane_key: header.lane.to_string(),
-                        last_phase: if recovery.started.contains(ticket) {
-                            Phase::CommandStarted
-                        } else {
-                            Phase::CommandAccepted
-                        },
-                        reason: "restart_inflight_marked_failed".to_owned(),
-                    },
-                );
-            }
-            Record::Finished { ticket, .. } => {
-                unfinished.remove(ticket);
-                outcomes.extend(names.get(ticket).cloned().map(CommandId));
-            }
-            Record::Alias { .. } | Record::Version(_) | Record::Reached(_) => {}
-        }
-    }
-    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    StartupRecovery {
-        enabled: true,
-        initialized: true,
-        init_state: JournalState::Ready,
-        initialization_error: None,
-        journal_path: book.place(),
-        schema_version: book.schema_version().into(),
-        entries_scanned: number(recovery.records.len()),
-        malformed_entries: recovery.malformed,
-        unsupported_version_entries: 0,
-        recovered_outcomes: number(outcomes.len()),
-        recovered_outcome_ids_truncated: outcomes.len() > MOST_NAMED,
-        recovered_outcome_ids: outcomes.into_iter().take(MOST_NAMED).collect(),
-        recovered_in_flight_failures: number(unfinished.len()),
-        recovered_in_flight_truncated: unfinished.len() > MOST_NAMED,
-        recovered_in_flight: unfinished.into_values().take(MOST_NAMED).collect(),
-        max_items_returned: number(MOST_NAMED),
-    }
-}
-
-/// Says in the log what was found. After a crash that is a warning: commands were cut short.
-fn tell(report: &StartupRecovery, sessions: usize) {
-    let (outcomes, failed) = (report.recovered_outcomes, report.recovered_in_flight_failures);
-    if failed > 0 {
-        tracing::warn!(failed, outcomes, sessions, "the last server left commands without an end; they are failed");
-    } else {
-        tracing::info!(outcomes, sessions, "the journal was read");
-    }
-}
-
-/// The same for everybody who connects: without paths and without names of commands.
-fn summary(report: &StartupRecovery) -> StartupRecovery {
-    StartupRecovery {
-        journal_path: "[redacted]".to_owned(),
-        recovered_outcome_ids_truncated: report.recovered_outcomes > 0,
-        recovered_outcome_ids: Vec::new(),
-        recovered_in_flight_truncated: report.recovered_in_flight_failures > 0,
-        recovered_in_flight: Vec::new(),
-        ..report.clone()
-    }
 }
 
 impl Snapshots for Arc<Hall> {

@@ -33,9 +33,11 @@ pub trait Workshop: Send + Sync + 'static {
     /// How the circuit breakers of the providers stand that were asked so far.
     fn circuits(&self) -> Vec<CircuitBreakerMetrics>;
 
-    /// How long a provider is left alone yet, if it is because it failed. Whoever is told so does not ask it, and that is counted
-    /// as a call that its circuit refused.
+    /// How long a provider is left alone yet, if it is because it failed.
     fn left_alone(&self, provider: &ProviderId) -> Option<Duration>;
+
+    /// Counts a call that was not made because the provider is left alone as one that its circuit refused.
+    fn count_refused(&self, provider: &ProviderId);
 
     /// Where an agent works if nobody says where.
     fn usual_folder(&self) -> PathBuf;

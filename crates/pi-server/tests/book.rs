@@ -307,6 +307,8 @@ impl Workshop for Idle {
         None
     }
 
+    fn count_refused(&self, _: &ProviderId) {}
+
     fn usual_folder(&self) -> PathBuf {
         self.0.clone()
     }
@@ -332,7 +334,8 @@ async fn server_runs_on_a_journal_that_is_no_file() {
     let page = server.hall().journal.history(Filter { limit: 9, ..Filter::default() }).await.unwrap();
     let told: Vec<_> = page.commands.iter().map(|told| (told.kind.as_str(), told.finish.is_some())).collect();
     assert_eq!(told, [("delete_session", true)]);
-    let recovery = start().hall().recovery.clone();
+    let server = start();
+    let recovery = server.hall().recovery.report();
     assert_eq!((recovery.journal_path.as_str(), recovery.recovered_outcomes), ("memory", 1));
     assert!(!folder.path().join("server").exists());
 }

@@ -11,8 +11,8 @@ use std::{
 };
 
 use pi_engine::{
-    Access, CommandId, Ending, Failure, Header, Key, Kind, Lane, Limit, Order, Outcome, Record, Sequence, SessionName,
-    Span, Ticket, Time, VersionMove, driver::Journal as _,
+    Access, Admission, CommandId, Config, Effect, Ending, Engine, Failure, Header, Input, Key, Kind, Lane, Limit,
+    Order, Outcome, Record, Request, Sequence, SessionName, Span, Ticket, Time, VersionMove, driver::Journal as _,
 };
 use pi_redact::{Evidence, Personal, Redactor};
 use pi_server::{
@@ -29,6 +29,9 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 const SECRET: &str = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// Bytes of a page of the database.
+const PAGE: usize = 4096;
 
 struct Bench {
     folder: TempDir,
@@ -103,7 +106,7 @@ fn lines(records: &[(Sequence, Record<Answer>)]) -> Vec<String> {
 
 /// What comes back of `records`: the versions apart, because they outlive the commands that moved them.
 fn expected(records: &[(Sequence, Record<Answer>)]) -> Vec<String> {
-    let mut versions = std::collections::BTreeMap::new();
+    let (mut versions, mut gone) = (std::collections::BTreeMap::new(), std::collections::BTreeMap::new());
     let (mut kept, mut last_ticket) = (Vec::new(), 0);
     for (sequence, record) in records {
         let moved = match record {
@@ -117,9 +120,12 @@ fn expected(records: &[(Sequence, Record<Answer>)]) -> Vec<String> {
         };
         if let Some(moved) = moved {
             match moved.version {
-                Some(_) => versions.insert(moved.session.clone(), (*sequence, moved)),
-                None => versions.remove(&moved.session),
-            };
+                Some(_) => drop(versions.insert(moved.session.clone(), (*sequence, moved))),
+                None => {
+                    versions.remove(&moved.session);
+                    gone.insert(moved.session.clone(), (*sequence, moved));
+                }
+            }
         }
         let record = match record.clone() {
             Record::Finished { ticket, at, outcome, size, version: _ } => {
@@ -130,7 +136,9 @@ fn expected(records: &[(Sequence, Record<Answer>)]) -> Vec<String> {
         };
         kept.push((*sequence, record));
     }
-    kept.extend(versions.into_values().map(|(sequence, moved)| (sequence, Record::Version(moved))));
+    kept.extend(
+        versions.into_values().chain(gone.into_values()).map(|(sequence, moved)| (sequence, Record::Version(moved))),
+    );
     kept.sort_by_key(|(sequence, record)| (*sequence, matches!(record, Record::Version(_))));
     if let Some((sequence, _)) = records.last() {
         kept.push((*sequence, Record::Reached(Ticket(last_ticket))));
@@ -235,7 +243,8 @@ async fn an_outcome_stays_as_long_as_an_alias_stands_for_it() {
 #[expect(clippy::disallowed_methods, reason = "the test looks at the very files")]
 async fn secrets_are_not_kept() {
     let bench = Bench::new();
-    let error = Error::ProviderFailed { provider: "x".into(), message: format!("key {SECRET} refused") };
+    let error =
+        Error::ProviderFailed { provider: "x".into(), message: format!("key {SECRET} refused"), retry_after_ms: None };
     let ending = Ending::Failed { error: error.to_string(), body: answer::failure(&error) };
     bench.keep(&numbered([accepted(1, header("one")), finished(1, ending)])).await;
     for file in std::fs::read_dir(bench.folder.path()).unwrap() {
@@ -254,7 +263,16 @@ async fn journal_of_an_earlier_release_is_brought_up_to_date() {
     old.execute_batch(include_str!("../src/journal/schema/1.sql")).unwrap();
     old.execute_batch("pragma application_id = 0x70696a6c; pragma user_version = 1;").unwrap();
     old.execute_batch("insert into berth values ('s', '/f', '/w', '2026')").unwrap();
+    old.execute_batch(
+        "insert into command (ticket, sequence, accepted_at, lane, lane_sequence, kind, principal, client, fingerprint, subject,
+            header, finished_sequence, finished_at, success, timed_out, recovered, size, forgotten)
+         values (2, 3, 1, 'server', 1, 'delete_session', 't', 't', x'00', 'gone', '{}', 4, 1, 1, 0, 0, 0, 1);
+         insert into mark values ('ticket', 2), ('sequence', 4);",
+    )
+    .unwrap();
     drop(old);
+    look(&bench.path()).unwrap();
+    assert_eq!(audit::verify(&bench.path()).unwrap().findings, []);
     let (keeper, reader, recovery) = bench.open();
     let berth = Berth {
         session: "s".into(),
@@ -265,6 +283,9 @@ async fn journal_of_an_earlier_release_is_brought_up_to_date() {
         auto: Auto::default(),
     };
     assert_eq!(recovery.berths, std::slice::from_ref(&berth));
+    let gone = Record::Version(VersionMove { session: SessionName::from("gone"), version: None });
+    let known = [(Sequence(4), gone), (Sequence(4), Record::Reached(Ticket(2)))];
+    assert_eq!(lines(&recovery.records), lines(&known), "sessions that were deleted before");
     let later = Mark { length: Some(7), modified: Some(1_800_000_000_123_456_789) };
     reader.keep(Berth { mark: later, ..berth.clone() }).await.unwrap();
     drop((keeper, reader));
@@ -426,7 +447,7 @@ async fn damage_is_found() {
         assert_eq!(audit::verify(&bench.path()).unwrap().findings, [finding], "{change}");
     }
     let recovery = bench.open().2;
-    assert_eq!((recovery.malformed, recovery.records.len()), (1, 4));
+    assert_eq!((recovery.malformed, recovery.records.len()), (1, 5), "what cannot be read was accepted all the same");
 }
 
 #[tokio::test]
@@ -453,10 +474,135 @@ async fn outcome_that_cannot_be_read_is_told_and_stops_nobody() {
         });
         let errors: Vec<String> = ends.collect();
         assert_eq!(errors.len() as u64, malformed, "{change}");
-        assert!(errors.iter().all(|error| error.contains("its outcome cannot be read")), "{errors:?}");
+        assert!(
+            errors.iter().all(|error| error.starts_with("The command has ended, and its outcome cannot be read")),
+            "{errors:?}"
+        );
     }
     let findings = audit::verify(&bench.path()).unwrap().findings;
     assert!(findings.contains(&Finding::Malformed(2)), "{findings:?}");
+}
+
+/// What becomes of a command that comes after a restart, with what the journal knows.
+fn admitted(recovery: Recovery, header: Header) -> &'static str {
+    let mut effects: Vec<Effect<(), Answer>> = Vec::new();
+    let mut engine = Engine::restore(Config::standard(0), Time(9000), recovery.records, &mut effects);
+    effects.clear();
+    let admission = Admission { request: Request(1), header, command: () };
+    engine.step(Input::Admit(admission), Time(9000), &mut effects);
+    let told = effects.iter().find_map(|effect| match effect {
+        Effect::Refuse { .. } => Some("refused"),
+        Effect::Respond { .. } | Effect::Persist { record: Record::Alias { .. }, .. } => Some("replayed"),
+        Effect::Persist { record: Record::Accepted { .. }, .. } => Some("new"),
+        _ => None,
+    });
+    told.unwrap()
+}
+
+fn with_key(id: &str) -> Header {
+    Header { key: Some(Key::from("k")), ..header(id) }
+}
+
+#[tokio::test]
+async fn keys_of_a_session_that_is_gone_mean_nothing_however_it_went() {
+    let deletion = |id: Option<&str>| Header {
+        id: id.map(CommandId::from),
+        kind: Kind::from("delete_session"),
+        lane: Lane::Server,
+        about: Some(SessionName::from("s1")),
+        ..header("-")
+    };
+    let gone = || VersionMove { session: SessionName::from("s1"), version: None };
+    let removed = |ticket| Record::Finished {
+        ticket: Ticket(ticket),
+        at: Time(3000),
+        outcome: Arc::new(Outcome { ending: done(), version: None }),
+        size: 40,
+        version: Some(gone()),
+    };
+    let late = Ending::Broken(Failure::TimedOut { kind: Kind::from("delete_session"), after_ms: 1 });
+    let timed_out = Record::Finished {
+        ticket: Ticket(2),
+        at: Time(3000),
+        outcome: Arc::new(Outcome { ending: late, version: Some(1) }),
+        size: 40,
+        version: None,
+    };
+    let begun = Record::Version(VersionMove { session: SessionName::from("s1"), version: Some(0) });
+    for (how, rest, change) in [
+        ("by a command without a name", vec![accepted(2, deletion(None)), removed(2)], ""),
+        (
+            "by one whose outcome cannot be read",
+            vec![accepted(2, deletion(Some("d"))), removed(2)],
+            "update command set success = null, answer = '{' where ticket = 2",
+        ),
+        ("late", vec![accepted(2, deletion(Some("d"))), timed_out, Record::Version(gone())], ""),
+    ] {
+        let bench = Bench::new();
+        let mut records = vec![accepted(1, with_key("one")), finished(1, done())];
+        let before = bench.keep(&numbered(records.clone())).await;
+        assert_eq!(admitted(before, with_key("two")), "replayed", "while it is there");
+        records.extend(rest);
+        records.push(begun.clone());
+        let (mut keeper, _, _) = bench.open();
+        keeper.append(numbered(records).split_off(2)).await.unwrap();
+        if how == "by a command without a name" {
+            keeper.forget(vec![Ticket(2)]).await.unwrap();
+        }
+        drop(keeper);
+        sql(&bench.path(), change);
+        assert_eq!(admitted(bench.open().2, with_key("two")), "new", "{how}");
+        assert_eq!(admitted(bench.open().2, header("one")), "replayed", "ids belong to clients");
+    }
+}
+
+#[tokio::test]
+async fn what_is_known_of_sessions_that_went_goes_with_the_commands_before() {
+    let bench = Bench::new();
+    let went = |session: &str| Record::Version(VersionMove { session: SessionName::from(session), version: None });
+    let records = [went("a"), accepted(1, header("one")), finished(1, done()), went("b")];
+    bench.keep(&numbered(records)).await;
+    let known = || -> Vec<String> {
+        let connection = rusqlite::Connection::open(bench.path()).unwrap();
+        let mut statement = connection.prepare("select session from gone order by session").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    assert_eq!(known(), ["a", "b"]);
+    let (mut keeper, _, _) = bench.open();
+    let records =
+        numbered([went("a"), accepted(1, header("one")), finished(1, done()), went("b"), accepted(2, header("two"))]);
+    keeper.append(records[4..].to_vec()).await.unwrap();
+    keeper.forget(vec![Ticket(1)]).await.unwrap();
+    drop(keeper);
+    audit::compact(&bench.path(), Retention { count: 0, ..Retention::default() }, Time(9), redactor()).unwrap();
+    assert!(known().is_empty(), "{:?}", known());
+}
+
+#[tokio::test]
+async fn command_that_cannot_be_read_does_not_run_again() {
+    for change in [
+        "update command set fingerprint = x'0707' where ticket = 1",
+        "update command set fingerprint = x'' where ticket = 1",
+        "update command set header = '{' where ticket = 1",
+        "update command set header = '{}', answer = null where ticket = 1",
+        "update command set answer = null, version = null where ticket = 1",
+        "update command set lane = 'sessions1' where ticket = 1",
+        "update command set lane = '', kind = 'no such kind' where ticket = 1",
+    ] {
+        let bench = Bench::new();
+        bench.keep(&numbered([accepted(1, with_key("one")), finished(1, done())])).await;
+        sql(&bench.path(), change);
+        let looked = look(&bench.path());
+        assert!(matches!(looked, Ok(Some(JournalError::Malformed { rows: 1 }))), "{change}: {looked:?}");
+        let recovered = || {
+            let recovery = bench.open().2;
+            assert_eq!(recovery.malformed, 1, "{change}");
+            recovery
+        };
+        let expected = if change.contains("fingerprint") { "refused" } else { "replayed" };
+        assert_eq!(admitted(recovered(), with_key("one")), expected, "{change}");
+        assert_eq!(admitted(recovered(), with_key("two")), expected, "by its key: {change}");
+    }
 }
 
 #[test]
@@ -476,6 +622,35 @@ fn look_finds_what_a_start_would_find() {
     assert!(look(&bench.path()).is_err() && open(&bench.path(), options()).is_err());
     let findings = audit::verify(&bench.path()).unwrap().findings;
     assert!(matches!(&findings[..], [Finding::Damaged(said)] if said.contains("no such table")), "{findings:?}");
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the test looks at the very files")]
+async fn look_and_start_say_the_same_of_damage_in_whichever_page() {
+    let bench = Bench::new();
+    drop(bench.keep(&numbered([accepted(1, header("one")), finished(1, done())])).await);
+    let sound = std::fs::read(bench.path()).unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    for page in (1..sound.len() / PAGE).map(|page| page * PAGE) {
+        let mut bytes = sound.clone();
+        bytes[page..page + PAGE].fill(0xff);
+        std::fs::write(bench.path(), &bytes).unwrap();
+        let looked = look(&bench.path());
+        let started = open(&bench.path(), options())
+            .map(|(_, reader, _)| reader.damage().map(|said| JournalError::Damaged { said }));
+        let told = |found: &Result<Option<JournalError>, JournalError>| match found {
+            Ok(damage) => damage.as_ref().map_or("sound", |_| "damaged"),
+            Err(JournalError::Damaged { .. }) => "unusable",
+            Err(_) => "something else",
+        };
+        assert_eq!(told(&looked), told(&started), "page {}: {looked:?} {started:?}", page / PAGE);
+        seen.insert(told(&looked));
+        for suffix in ["-wal", "-shm"] {
+            // They are not there when nothing was written.
+            let _ = std::fs::remove_file(bench.folder.path().join(format!("journal.sqlite{suffix}")));
+        }
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["damaged", "unusable"]);
 }
 
 #[test]

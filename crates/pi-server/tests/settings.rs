@@ -61,6 +61,16 @@ fn port_alone_is_a_port_on_this_machine() {
 }
 
 #[test]
+fn setting_that_stands_twice_is_told_and_not_guessed() {
+    let (resolved, told) =
+        resolved("{\n  \"server\": {\"drainMs\": 1,\n    \"pingMs\": 200, \"drainMs\": 3}\n}", &[], &[]);
+    assert_eq!(told, ["settings.json:3:20: server.drainMs stands there more than once"]);
+    assert!(resolved.problems.iter().all(|problem| problem.is_fatal()));
+    let (_, told) = self::resolved("{\"server\": {}, \"theme\": \"dark\", \"server\": {\"drainMs\": 3}}", &[], &[]);
+    assert_eq!(told, ["settings.json:1:33: server stands there more than once"]);
+}
+
+#[test]
 fn what_cannot_be_used_is_told_with_its_place_and_what_was_meant() {
     let file = "{\n  \"server\": {\n    \"maxSesions\": 1,\n    \"drainMs\": \"sk-hunter2\",\n    \"pingMs\": 1,\n    \"listen\": \"localhost\"\n  }\n}";
     let variables = [

@@ -199,8 +199,9 @@ pub enum Error {
     QueueChanged { expected: u64, actual: u64 },
     #[error("Run aborted")]
     Aborted,
+    /// With how long the provider is left alone, where it is by now.
     #[error("Provider {provider} failed: {message}")]
-    ProviderFailed { provider: ProviderId, message: String },
+    ProviderFailed { provider: ProviderId, message: String, retry_after_ms: Option<u64> },
     #[error("Extension {extension} failed: {message}")]
     ExtensionFailed { extension: String, message: String },
     /// The session will not do it, for a reason of its own, such as that policy forbids it.
@@ -216,6 +217,9 @@ pub enum Error {
     JournalUnavailable { reason: String },
     #[error("Durable journal append failed for command '{command}': {reason}")]
     JournalFailed { command: &'static str, reason: String },
+    /// It is answered again, and not run again.
+    #[error("The command has ended, and its outcome cannot be read from the durable journal")]
+    OutcomeUnreadable,
     #[error("Session file cannot be written: {reason}")]
     StorageFailed { reason: String },
     #[error("Command '{command}' needs the role {}", role_text(*.role))]
@@ -299,7 +303,9 @@ impl Error {
                 Facts { field: missing.member(), hint: Some(missing.hint()), ..Facts::of(ErrorCode::NotFound) }
             }
             Self::QueueChanged { .. } => Facts::about("revision", ErrorCode::QueueChanged),
-            Self::ProviderFailed { .. } => Facts::of(ErrorCode::ProviderFailed),
+            Self::ProviderFailed { retry_after_ms, .. } => {
+                Facts { retry_after_ms: *retry_after_ms, ..Facts::of(ErrorCode::ProviderFailed) }
+            }
             Self::ExtensionFailed { .. } => Facts::of(ErrorCode::ExtensionFailed),
             Self::Refused { .. } => Facts::of(ErrorCode::Refused),
             Self::NothingToCompact => Facts {
@@ -314,6 +320,10 @@ impl Error {
             },
             Self::JournalNotOpened { .. } | Self::JournalUnavailable { .. } => Facts::of(ErrorCode::JournalUnavailable),
             Self::JournalFailed { .. } | Self::StorageFailed { .. } => Facts::of(ErrorCode::StorageFailed),
+            Self::OutcomeUnreadable => Facts {
+                hint: Some("it may have been done: look at the state before it is sent under a new id and key"),
+                ..Facts::of(ErrorCode::StorageFailed)
+            },
             Self::Forbidden { .. } => Facts::of(ErrorCode::Forbidden),
         }
     }

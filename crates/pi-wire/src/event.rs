@@ -235,8 +235,6 @@ pub enum ClosingReason {
     /// A frame was larger than is ever read.
     TooLarge,
     ShuttingDown,
-    /// Its credential is no longer good.
-    Unauthorized,
 }
 
 /// Where `subscribe` can go on.

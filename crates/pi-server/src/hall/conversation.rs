@@ -1,6 +1,6 @@
 //! Commands to a session: who does each, and how its answer is put into the protocol's words.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use super::{Given, Hall, Outcome, Undone, done, gone, steer, survey, told};
 use crate::{
@@ -10,11 +10,15 @@ use crate::{
 use pi_engine::Change;
 use pi_session::{
     CommandInfo, CommandSource, Journey, KeyFault, NavigateError, Press, Session, SessionGone, Summarise,
-    context::Spoken, models::Choice, queue::When, tree::NoEntry,
+    context::{self, Spoken},
+    listing::ReadingError,
+    models::Choice,
+    queue::When,
+    tree::NoEntry,
 };
 use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, ThinkingLevel};
 use pi_wire::{
-    Class, Data, Error, SessionCommand,
+    Activity, Class, Data, Error, SessionCommand,
     command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
     error::Missing,
     response::{
@@ -38,11 +42,17 @@ impl Hall {
             SessionCommand::Prompt(prompt) => {
                 if class == Class::Run {
                     self.check_circuit(id, &session).await?;
+                } else if class == Class::JoinsRun {
+                    self.check_circuit_if_idle(&room, &session).await?;
                 }
                 steer::prompt(&room, &session, prompt, class, cancel).await
             }
-            SessionCommand::Steer(said) => steer::queue(&room, &session, said.message, said.images, When::Steer).await,
+            SessionCommand::Steer(said) => {
+                self.check_circuit_if_idle(&room, &session).await?;
+                steer::queue(&room, &session, said.message, said.images, When::Steer).await
+            }
             SessionCommand::FollowUp(said) => {
+                self.check_circuit_if_idle(&room, &session).await?;
                 steer::queue(&room, &session, said.message, said.images, When::FollowUp).await
             }
             SessionCommand::Abort(_) => {
@@ -66,7 +76,16 @@ impl Hall {
                     steer::Shell { circuits: &self.bash, header, cancel, until: at.after(self.engine.extended_ms) };
                 shell.run(id, &session, command).await
             }
-            SessionCommand::Compact(command) => steer::compact(id, &session, command, cancel).await,
+            SessionCommand::Compact(command) => {
+                self.check_circuit(id, &session).await?;
+                steer::compact(id, &session, command, cancel).await
+            }
+            SessionCommand::NavigateTree(wanted) => {
+                if wanted.options.known.summarize {
+                    self.check_circuit(id, &session).await?;
+                }
+                navigate(&session, wanted).await
+            }
             command => {
                 self.converse(&room, &session, command).await.unwrap_or_else(|gone_session| Err(ended(gone_session)))
             }
@@ -75,6 +94,7 @@ impl Hall {
             // What happened in a run is told before its answer.
             room.caught_up().await;
         }
+        let outcome = outcome.map_err(|undone| self.with_wait(undone));
         if is_written_down && outcome.is_ok() {
             session.flush().await.map_err(ended)?;
             if session.state().await.map_err(ended)?.is_failing {
@@ -86,17 +106,35 @@ impl Hall {
         outcome
     }
 
+    /// The same for what joins a run: where there is none, it would begin one.
+    async fn check_circuit_if_idle(&self, room: &Room, session: &Session) -> Result<(), Undone> {
+        match room.activity() {
+            Activity::Running => Ok(()),
+            Activity::Idle => self.check_circuit(room.id(), session).await,
+        }
+    }
+
     /// Refuses what would ask a provider that is left alone. Nothing is in the conversation then: a client that waits and sends
     /// it again has said it once.
     async fn check_circuit(&self, id: &SessionId, session: &Session) -> Result<(), Undone> {
         let provider = session.state().await.map_err(gone(id))?.model.provider;
         match self.workshop.left_alone(&provider) {
             Some(wait) => {
-                let recovery_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                Err(Error::CircuitOpen { provider, recovery_ms }.into())
+                self.workshop.count_refused(&provider);
+                Err(Error::CircuitOpen { recovery_ms: milliseconds(wait), provider }.into())
             }
             None => Ok(()),
         }
+    }
+
+    /// Says of a provider that failed when it may be asked again, if it is left alone by now: what was said stays said, and
+    /// whoever goes on before is refused.
+    fn with_wait(&self, undone: Undone) -> Undone {
+        let Undone { mut error, change } = undone;
+        if let Error::ProviderFailed { provider, retry_after_ms, .. } = &mut error {
+            *retry_after_ms = self.workshop.left_alone(provider).map(milliseconds);
+        }
+        Undone { error, change }
     }
 
     /// What is done by asking the session once or twice.
@@ -117,7 +155,7 @@ impl Hall {
                 let commands = session.commands().await?.into_iter().filter_map(slash_command).collect();
                 told(Data::GetCommands(SlashCommandList { commands }))
             }
-            SessionCommand::GetMessages(wanted) => messages(&session.messages().await?, &wanted),
+            SessionCommand::GetMessages(wanted) => said(session, &wanted).await?,
             SessionCommand::SetModel(wanted) => set_model(session, &wanted.provider, &wanted.model_id).await?,
             SessionCommand::CycleModel(wanted) => cycle_model(session, &wanted).await?,
             SessionCommand::SetThinkingLevel(wanted) => {
@@ -155,7 +193,6 @@ impl Hall {
                 let text = last_assistant_text(&session.messages().await?);
                 told(Data::GetLastAssistantText(LastAssistantText { text }))
             }
-            SessionCommand::NavigateTree(wanted) => navigate(session, wanted).await,
             SessionCommand::SetLabel(wanted) => match session.label(wanted.entry_id, wanted.label).await? {
                 Ok(()) => done(),
                 Err(NoEntry { id }) => Err(Error::NotFound(Missing::Entry { id, member: Some("entryId") }).into()),
@@ -181,6 +218,10 @@ impl Hall {
         noted.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
         done()
     }
+}
+
+fn milliseconds(wait: Duration) -> u64 {
+    u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Every name where it stands first.
@@ -246,8 +287,42 @@ fn slash_command(command: CommandInfo) -> Option<SlashCommand> {
     })
 }
 
-/// All that was said, or the page that is asked for.
-fn messages(spoken: &[Spoken], wanted: &GetMessages) -> Outcome {
+/// What there is above the messages that a page is taken from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Above {
+    /// They begin with the summary of a compaction, and what it stands for can be read too.
+    Compacted,
+    Nothing,
+}
+
+/// All that the model is shown, or the page that is asked for. Pages go on above the summary of a compaction, to what it stands for.
+async fn said(session: &Session, wanted: &GetMessages) -> Result<Outcome, SessionGone> {
+    let shown = session.messages().await?;
+    let first = shown.first().filter(|(_, message)| matches!(&**message, Message::CompactionSummary(_)));
+    let Some((summary, _)) = first else {
+        return Ok(messages(&shown, wanted, Above::Nothing));
+    };
+    let is_shown = |entry: &EntryId| shown.iter().any(|(id, _)| id == entry);
+    let is_above = match (&wanted.before, &wanted.after) {
+        (_, Some(after)) => !is_shown(after),
+        (Some(before), None) => before == summary || !is_shown(before),
+        (None, None) => false,
+    };
+    if !is_above {
+        return Ok(messages(&shown, wanted, Above::Compacted));
+    }
+    // Read from the file: what the model does not see is not held.
+    let mut all = match session.whole().await {
+        Ok(whole) => context::left_out(&whole.branch()),
+        Err(ReadingError::Gone(gone)) => return Err(gone),
+        Err(fault) => return Ok(Err(Undone::from(Error::StorageFailed { reason: fault.to_string() }))),
+    };
+    all.extend(shown);
+    Ok(messages(&all, wanted, Above::Nothing))
+}
+
+/// All of these, or the page of them that is asked for.
+fn messages(spoken: &[Spoken], wanted: &GetMessages, above: Above) -> Outcome {
     if wanted.limit.is_none() && wanted.before.is_none() && wanted.after.is_none() {
         let messages = spoken.iter().map(|(_, message)| Message::clone(message)).collect();
         return told(Data::GetMessages(MessageList { messages, entry_ids: None, has_more: None }));
@@ -266,7 +341,7 @@ fn messages(spoken: &[Spoken], wanted: &GetMessages) -> Outcome {
         (before, None) => {
             let end = before.as_ref().map(|entry| place(entry, "before")).transpose()?.unwrap_or(spoken.len());
             let start = end.saturating_sub(limit);
-            (&spoken[start..end], start > 0)
+            (&spoken[start..end], start > 0 || above == Above::Compacted)
         }
     };
     let (entry_ids, messages) = page.iter().map(|(id, message)| (id.clone(), Message::clone(message))).unzip();

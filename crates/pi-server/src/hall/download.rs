@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use pi_session::{
     export::{self, ExportError},
+    listing::OutputError,
     sidecar,
 };
 use pi_transcript::SessionId;
@@ -51,6 +52,8 @@ pub(crate) enum Unsent {
     TooLarge,
     #[error("{AT_ONCE} other sessions are being downloaded")]
     Busy,
+    #[error(transparent)]
+    NoOutput(OutputError),
 }
 
 impl Form {
@@ -85,15 +88,15 @@ impl Form {
 
     fn write(self, file: &Path) -> Result<String, ExportError> {
         match self {
-            Self::Html => Ok(export::html(&export::read(file)?)),
-            Self::Markdown => Ok(export::markdown(&export::read(file)?)),
+            Self::Html => Ok(export::html(&export::read_exactly(file)?)),
+            Self::Markdown => Ok(export::markdown(&export::read_exactly(file)?)),
             Self::Envelope => {
-                let envelope = export::envelope(file, None)?;
+                let envelope = export::envelope_exactly(file)?;
                 Ok(serde_json::to_string_pretty(&envelope).expect("an envelope is plain JSON") + "\n")
             }
             Self::Viewer => {
-                let title = export::read(file)?.title();
-                let album = export::album(file, &title)?;
+                let title = export::read_exactly(file)?.title();
+                let album = export::album_exactly(file, &title)?;
                 Ok(pi_web::viewer_html(&serde_json::to_string(&album).expect("an album is plain JSON")))
             }
         }
@@ -106,9 +109,9 @@ impl Hall {
         let room = Arc::clone(&self.downloads).acquire_owned();
         let Ok(Ok(space)) = timeout(PATIENCE, room).await else { return Err(Unsent::Busy) };
         let (room, session) = self.enter(id).await.map_err(|undone| undone.error)?;
+        session.flush().await.map_err(gone(room.id())).map_err(|undone| undone.error)?;
         let own = self.own_file(&room, "a session that is not kept cannot be exported");
         let file = own.map_err(|undone| undone.error)?;
-        session.flush().await.map_err(gone(room.id())).map_err(|undone| undone.error)?;
         let made = spawn_blocking(move || {
             if is_too_large(&file) || (form == Form::Viewer && is_too_large(&sidecar::path_of(&file))) {
                 return Err(Unsent::TooLarge);
@@ -121,17 +124,31 @@ impl Hall {
         });
         made.await.map_err(|panic| Error::Internal { incident: panic.to_string() })?
     }
+
+    /// All that a command said, from the file that its message names.
+    pub(crate) async fn output(&self, id: &SessionId, name: String) -> Result<Download, Unsent> {
+        let room = Arc::clone(&self.downloads).acquire_owned();
+        let Ok(Ok(space)) = timeout(PATIENCE, room).await else { return Err(Unsent::Busy) };
+        let (_room, session) = self.enter(id).await.map_err(|undone| undone.error)?;
+        let plain = plain(&name);
+        let text = session.whole_output(name, MOST_BYTES as u64).await.map_err(Unsent::NoOutput)?;
+        Ok(Download { name: plain, media_type: "text/plain; charset=utf-8", text, room: Some(space) })
+    }
 }
 
 fn is_too_large(file: &Path) -> bool {
     file.metadata().is_ok_and(|facts| facts.len() > MOST_BYTES as u64)
 }
 
-/// The name of the file, as far as it can stand in a header and on every disk.
+/// The name of the file, without what it ends with.
 fn stem(file: &Path) -> String {
+    plain(&file.file_stem().unwrap_or_default().to_string_lossy())
+}
+
+/// A name as far as it can stand in a header and on every disk.
+fn plain(name: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    stem.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).take(100).collect()
+    name.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).take(100).collect()
 }
 
 #[cfg(test)]

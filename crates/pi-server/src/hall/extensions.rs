@@ -150,6 +150,7 @@ fn listed(one: Extension) -> ListedExtension {
         },
         enabled: one.phase != Phase::Off,
         state: match one.phase {
+            Phase::Starting => ExtensionPhase::Idle,
             Phase::Running => ExtensionPhase::Running,
             Phase::Resting => ExtensionPhase::Parked,
             Phase::Off => ExtensionPhase::Disabled,

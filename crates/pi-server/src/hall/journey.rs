@@ -8,11 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use pi_session::{
-    Beginning, Departure, Session, SessionGone,
-    directory::{self, ForkPoint},
-    export,
-};
+use pi_session::{Beginning, Departure, Session, SessionGone, directory::ForkPoint, export};
 use pi_wire::{
     Data, Error, SessionCommand,
     command::{ExportHtml, Fork, NewSession, SwitchSessionFile},
@@ -50,10 +46,10 @@ impl Hall {
     async fn switch_file(&self, room: &Arc<Room>, session: &Session, wanted: &SwitchSessionFile) -> Outcome {
         let sessions = self.workshop.sessions_folder();
         let path = places::session_file(Path::new(&wanted.session_path), sessions.as_deref())?;
-        if let Some(by) = self.rooms.holder(&path.to_string_lossy()) {
+        if let Some(by) = self.rooms.holder(&path) {
             return Err(Error::SessionInUse { by }.into());
         }
-        let stored = directory::header(&path).ok_or(Error::SessionPath(SessionPathError::NotASession))?;
+        let stored = places::header(&path)?;
         // The agent stays where it is, so it does not matter whether that folder is still there.
         if let Some(cwd) = stored.cwd.filter(|cwd| !cwd.is_empty())
             && let Err(outside @ Error::CwdOutside { .. }) = self.roots.folder(Path::new(&cwd))
@@ -67,9 +63,9 @@ impl Hall {
     }
 
     async fn fork(&self, room: &Arc<Room>, session: &Session, wanted: Fork) -> Outcome {
-        let from = self.own_file(room, "a session that is not kept cannot be forked")?;
-        // What was said is in the file before it is copied.
+        // What was said is in the file before it is copied, and the file is there before it is looked where it is.
         session.flush().await.map_err(gone(room.id()))?;
+        let from = self.own_file(room, "a session that is not kept cannot be forked")?;
         let at = ForkPoint::Before(wanted.entry_id);
         let departure = Departure::Fork(at.clone());
         let went =
@@ -121,11 +117,11 @@ impl Hall {
 
     /// Writes the conversation as a page, into the folder of the session and nowhere else.
     async fn export_html(&self, room: &Room, session: &Session, wanted: ExportHtml) -> Outcome {
-        let from = self.own_file(room, "a session that is not kept cannot be exported")?;
         session.flush().await.map_err(gone(room.id()))?;
+        let from = self.own_file(room, "a session that is not kept cannot be exported")?;
         let cwd = self.workplace(room)?;
         let written = spawn_blocking(move || {
-            let story = export::read(&from).map_err(|error| Error::Refused { reason: error.to_string() })?;
+            let story = export::read_exactly(&from).map_err(|error| Error::Refused { reason: error.to_string() })?;
             let page = export::html(&story);
             let replace = if wanted.overwrite { Replace::Anything } else { Replace::Pages };
             match wanted.output_path {

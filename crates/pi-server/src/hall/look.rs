@@ -111,7 +111,7 @@ impl Hall {
     }
 
     fn journal_metrics(&self) -> JournalMetrics {
-        let (recovery, kept) = (&self.recovery, self.settings.retention);
+        let (recovery, kept) = (self.recovery.report(), self.settings.retention);
         JournalMetrics {
             enabled: recovery.enabled,
             initialized: recovery.initialized,

@@ -17,7 +17,6 @@ use pi_wire::{
         CreateSession, DeleteSession, DeleteStoredSession, ListSessions, ListStoredSessions, LoadSession, Subscribe,
         SwitchSession, Unsubscribe,
     },
-    error::SessionPathError,
     response::{
         ChosenLifecycle, DeletedSession, DeletedStoredSession, ListedSession, ListedStoredSession, OpenedSession,
         Resume, SessionList, StoredSessionList, Subscription, SwitchedSession, Unsubscribed,
@@ -55,7 +54,10 @@ impl Hall {
             ServerCommand::HealthCheck(_) => told(Data::HealthCheck(self.health())),
             ServerCommand::ListStoredSessions(wanted) => self.list_stored_sessions(&wanted).await,
             ServerCommand::LoadSession(wanted) => self.load_session(wanted).await,
-            ServerCommand::GetStartupRecovery(_) => told(Data::GetStartupRecovery(self.recovery.clone())),
+            ServerCommand::GetStartupRecovery(_) => {
+                let reader = self.lobby.reader(&connection.identity);
+                told(Data::GetStartupRecovery(self.recovery.told_to(&reader)))
+            }
             ServerCommand::GetCommandHistory(wanted) => self.command_history(wanted, &connection.identity).await,
             ServerCommand::Subscribe(wanted) => self.subscribe(wanted).await,
             ServerCommand::Unsubscribe(Unsubscribe { session_id }) => {
@@ -88,7 +90,7 @@ impl Hall {
             is_known &= awake.is_some();
             let (listed, opening) = match awake {
                 Some(listed) => listed,
-                None => asleep(&room).await,
+                None => asleep(&room, self.workshop.sessions_folder()).await,
             };
             let (name, cwd) = (listed.info.session_name.as_deref(), listed.cwd.as_deref());
             if holds(&[name, cwd, Some(room.id().as_str()), opening.as_deref()], wanted.search.as_deref()) {
@@ -117,11 +119,10 @@ impl Hall {
 
     async fn load_session(&self, wanted: LoadSession) -> Outcome {
         let path = places::session_file(Path::new(&wanted.session_path), self.workshop.sessions_folder().as_deref())?;
-        let file = path.to_string_lossy().into_owned();
-        if let Some(by) = self.rooms.holder(&file) {
+        if let Some(by) = self.rooms.holder(&path) {
             return Err(Error::SessionInUse { by }.into());
         }
-        let stored = pi_session::directory::header(&path).ok_or(Error::SessionPath(SessionPathError::NotASession))?;
+        let stored = places::header(&path)?;
         let id = wanted.session_id.unwrap_or(stored.id);
         self.admit(&id)?;
         let cwd = match (wanted.cwd, stored.cwd.filter(|cwd| !cwd.is_empty())) {
@@ -244,8 +245,7 @@ impl Hall {
 
     async fn delete_stored_session(&self, wanted: &DeleteStoredSession) -> Outcome {
         let path = places::session_file(Path::new(&wanted.session_path), self.workshop.sessions_folder().as_deref())?;
-        let file = path.to_string_lossy().into_owned();
-        if let Some(by) = self.rooms.holder(&file) {
+        if let Some(by) = self.rooms.holder(&path) {
             return Err(Error::SessionInUse { by }.into());
         }
         self.workshop.delete(path, wanted.file_name.clone()).await?;
@@ -263,10 +263,10 @@ async fn awake(room: &Room) -> Option<(ListedSession, Option<Arc<str>>)> {
 }
 
 /// The same of one that is not. It is not loaded for a list: its file is looked at, which others may change.
-async fn asleep(room: &Room) -> (ListedSession, Option<Arc<str>>) {
+async fn asleep(room: &Room, sessions: Option<PathBuf>) -> (ListedSession, Option<Arc<str>>) {
     let berth = room.berth();
     let cwd = Some(berth.cwd.clone());
-    let looked = spawn_blocking(move || (places::sleeping(&berth), places::is_lost(&berth))).await;
+    let looked = spawn_blocking(move || (places::sleeping(&berth, sessions.as_deref()), places::is_lost(&berth))).await;
     let (told, is_lost) = looked.unwrap_or_else(|_| (places::unread(&room.berth()), false));
     let (info, Account { cost, updated_at, opening }) = told;
     (ListedSession { info, cwd, cost, updated_at, file_exists: is_lost.then_some(false) }, opening)

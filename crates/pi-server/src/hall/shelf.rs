@@ -17,29 +17,29 @@ use crate::{places, roots::Roots};
 const OWN: &str = ".pi/sessions";
 
 impl Hall {
-    /// Every session that can be loaded, the last used first. Projects are the folders in which somebody worked, and the one
+    /// Every session that can be loaded, the last used first: what lies behind a link out of the folders of sessions is not
+    /// told, be it the file itself or a folder above it. Projects are the folders in which somebody worked, and the one
     /// of the start.
     pub(super) async fn stored(&self) -> Result<Vec<Stored>, Undone> {
-        let stored = self.workshop.stored(Arc::clone(&self.catalogue)).await?;
-        let mut projects: BTreeSet<PathBuf> = stored.iter().map(|stored| PathBuf::from(&stored.cwd)).collect();
-        projects.extend(self.rooms.everyone().iter().map(|room| PathBuf::from(room.berth().cwd)));
+        let mut stored = self.workshop.stored(Arc::clone(&self.catalogue)).await?;
+        let mut projects: BTreeSet<PathBuf> =
+            self.rooms.everyone().iter().map(|room| PathBuf::from(room.berth().cwd)).collect();
         projects.insert(self.workshop.usual_folder());
         let (roots, catalogue) = (self.roots.clone(), Arc::clone(&self.catalogue));
         let sessions = self.workshop.sessions_folder();
         let found = spawn_blocking(move || {
+            let may_be_loaded = |stored: &Stored| places::session_file(&stored.path, sessions.as_deref()).is_ok();
+            // First: a file that a link leads to says nothing about projects.
+            stored.retain(may_be_loaded);
+            projects.extend(stored.iter().map(|stored| PathBuf::from(&stored.cwd)));
             let mut found = with_own(stored, &projects, &roots, &catalogue)?;
-            found.retain(|stored| !leads_out(&stored.path, sessions.as_deref()));
+            found.retain(may_be_loaded);
             Ok::<_, std::io::Error>(found)
         })
         .await;
         let found = found.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
         found.map_err(|error| Error::StorageFailed { reason: error.to_string() }.into())
     }
-}
-
-/// Whether it is a link to a file that no client may name.
-fn leads_out(path: &Path, sessions: Option<&Path>) -> bool {
-    path.is_symlink() && places::session_file(path, sessions).is_err()
 }
 
 fn with_own(

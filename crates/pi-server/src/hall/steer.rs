@@ -105,7 +105,7 @@ async fn ended(prompted: Prompted, session: &Session) -> Outcome {
         Prompted::Ran(Ending::Failed { message, .. }) => {
             // Of a session that ended meanwhile nobody can say who was asked.
             let provider = session.state().await.map_or_else(|_| "of the session".into(), |state| state.model.provider);
-            Err(changed(Error::ProviderFailed { provider, message }))
+            Err(changed(Error::ProviderFailed { provider, message, retry_after_ms: None }))
         }
         Prompted::Handled { trouble: None, .. } => done(),
         Prompted::Handled { by, trouble: Some(trouble) } => {

@@ -28,6 +28,12 @@ pub enum JournalError {
     /// What SQLite says of it. It stays so until another file is there.
     #[error("the journal is damaged: {said}")]
     Damaged { said: String },
+    /// So many commands are known by id and key alone, if by these.
+    #[error("{rows} of the journal's records cannot be read")]
+    Malformed { rows: u64 },
+    /// A limit of the process, and not of its disk.
+    #[error("the journal's file may not grow: it is at the limit for files of this process")]
+    TooLarge(#[source] Box<dyn Error + Send + Sync>),
     /// Its name leads to another file, or to none.
     #[error("the journal's file is gone: somebody deleted, moved or replaced it while the server runs")]
     Gone,
@@ -74,6 +80,14 @@ impl JournalError {
             Self::Newer { .. } => "use the newer version of pi, or another file with --journal",
             Self::Full(_) => "make room on the disk; commands that change something are refused until then",
             Self::Damaged { .. } => DAMAGED,
+            Self::Malformed { .. } => {
+                "what repeats such a command is refused, or answered that its outcome cannot be read, and does not run again; \
+                 `pi journal verify` tells as much"
+            }
+            Self::TooLarge(_) => {
+                "raise the limit, as with `prlimit --fsize=unlimited --pid PID` or LimitFSIZE= of its unit; commands that change \
+                 something are refused until then"
+            }
             Self::Gone => GONE,
             Self::Forbidden(_) => {
                 "see that its folder is there, that both are yours to write and that the disk is not mounted read-only, or choose \
@@ -95,6 +109,11 @@ impl From<rusqlite::Error> for JournalError {
         if error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
             return Self::Full(error.into());
         }
+        if error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_WRITE)
+            && are_files_limited()
+        {
+            return Self::TooLarge(error.into());
+        }
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full(error.into()),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { said: error.to_string() },
@@ -108,15 +127,27 @@ impl From<rusqlite::Error> for JournalError {
     }
 }
 
+/// Whether the process may only write files of some size: SQLite says of one that is at its limit no more than that it could
+/// not be written.
+#[cfg(unix)]
+fn are_files_limited() -> bool {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_some()
+}
+
+#[cfg(not(unix))]
+fn are_files_limited() -> bool {
+    false
+}
+
 /// Why a row cannot be understood. It is counted and left alone.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Malformed {
     #[error("{0:?} is not a word that this version knows")]
     Word(String),
-    #[error("a number is out of range")]
-    Number,
     #[error("a column does not hold what it should: {0}")]
     Column(String),
+    #[error("the fingerprint of a command is damaged")]
+    Fingerprint,
     #[error("a command ended, and nobody can read how")]
     Outcome,
     #[error(transparent)]

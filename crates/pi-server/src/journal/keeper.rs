@@ -29,7 +29,7 @@ use super::{
     lock::{Lock, holder},
     presence::Presence,
     recovery::{Recovery, recover},
-    store::{Durability, Extent, Retention, SCHEMA_VERSION, Store, damage, open_to_read},
+    store::{Durability, Extent, Retention, SCHEMA_VERSION, Store, damage, open_own_to_read, open_to_read},
 };
 use crate::answer::Answer;
 
@@ -110,25 +110,24 @@ pub enum Earlier {
     Removed,
 }
 
-/// Whether a server could work with the journal at `path` now; one that is not there could be made. Reads as much of it as a
-/// start does.
-pub fn look(path: &Path) -> Result<(), JournalError> {
+/// Whether a server could start with the journal at `path` now; one that is not there could be made. Reads as much of it as a
+/// start does. Answers what is wrong with one that can be read all the same: with one that is damaged a server starts and writes
+/// nothing, with one of which records cannot be read it goes on.
+pub fn look(path: &Path) -> Result<Option<JournalError>, JournalError> {
     if !path.exists() {
-        return Ok(());
+        return Ok(None);
     }
     if let Some(by) = holder(path) {
         return Err(JournalError::InUse { path: path.to_owned(), by: Some(by) });
     }
     let connection = match open_to_read(path) {
         // It becomes a journal when a server starts.
-        Err(JournalError::Empty { .. }) => return Ok(()),
+        Err(JournalError::Empty { .. }) => return Ok(None),
         opened => opened?,
     };
-    if let Some(said) = damage(&connection)? {
-        return Err(JournalError::Damaged { said });
-    }
-    drop(recover(&connection)?);
-    Ok(())
+    let broken = damage(&connection)?.map(|said| JournalError::Damaged { said });
+    let rows = recover(&connection)?.malformed;
+    Ok(broken.or((rows > 0).then_some(JournalError::Malformed { rows })))
 }
 
 /// Opens or makes the journal at `path` and reads what the engine must know again. Blocks on the disk.
@@ -147,10 +146,11 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
     let mut moved = Vec::new();
     if broken.get().is_none() {
         moved = recovery.drop_unmade();
+        moved.extend(recovery.measure_interrupted());
         // What is kept can be read although there is no room for more.
         recovery.trouble = match store.probe(Time(0)) {
             Ok(()) => None,
-            Err(full @ JournalError::Full(_)) => Some(full),
+            Err(full @ (JournalError::Full(_) | JournalError::TooLarge(_))) => Some(full),
             Err(error) => return Err(error),
         };
     }
@@ -273,7 +273,7 @@ impl Reader {
 
     pub async fn history(&self, filter: Filter) -> Result<Page, JournalError> {
         let path = Arc::clone(&self.path);
-        let read = spawn_blocking(move || super::history::history(&open_to_read(&path)?, &filter)).await;
+        let read = spawn_blocking(move || super::history::history(&open_own_to_read(&path)?, &filter)).await;
         read.map_err(|_| JournalError::Ended)?
     }
 
@@ -405,7 +405,7 @@ impl Desk {
                 answer(reply, written);
             }
             Order::Probe(reply) => {
-                let probed = self.sound().and_then(|()| self.store.probe(self.now));
+                let probed = self.sound().and_then(|()| self.probe());
                 answer(reply, self.noticed(probed));
             }
             Order::Started(ticket, at) => {
@@ -424,6 +424,15 @@ impl Desk {
     ) -> Result<(), JournalError> {
         let appended = self.sound().and_then(|()| self.store.append(records, started, &self.moved, durability));
         self.noticed(appended)
+    }
+
+    /// Whether something can be written.
+    fn probe(&mut self) -> Result<(), JournalError> {
+        let Self { store, presence, now, .. } = self;
+        match store.is_alone() {
+            true => presence.while_opened_anew(|| store.probe(*now)),
+            false => store.probe(*now),
+        }
     }
 
     /// Whether the file may be written at all.

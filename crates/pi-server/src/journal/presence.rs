@@ -5,7 +5,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,7 +21,8 @@ use super::fault::JournalError;
 pub(super) struct Presence {
     path: PathBuf,
     database: Option<FileId>,
-    log: Option<FileId>,
+    /// Not a task: looked at with every write, and another one when the journal is opened anew.
+    log: Mutex<Option<FileId>>,
     glance: Glance,
 }
 
@@ -45,12 +49,21 @@ impl Presence {
     /// Looks at the files of a journal that is open and was written at least once.
     pub(super) fn of(path: &Path) -> Self {
         let glance = Glance { since: Instant::now(), next: AtomicU64::new(0), found: AtomicBool::new(true) };
-        Self { path: path.to_owned(), database: id(path), log: id(&log_of(path)), glance }
+        Self { path: path.to_owned(), database: id(path), log: Mutex::new(id(&log_of(path))), glance }
+    }
+
+    /// Lets whoever writes open the journal anew, which may begin another log. Whoever looks meanwhile waits for that.
+    pub(super) fn while_opened_anew<T>(&self, open: impl FnOnce() -> T) -> T {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = open();
+        *log = id(&log_of(&self.path));
+        opened
     }
 
     /// Whether what is written now will be found again.
     pub(super) fn check(&self) -> Result<(), JournalError> {
-        let is_there = id(&self.path) == self.database && (self.log.is_none() || id(&log_of(&self.path)) == self.log);
+        let log = *self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_there = id(&self.path) == self.database && (log.is_none() || id(&log_of(&self.path)) == log);
         if is_there { Ok(()) } else { Err(JournalError::Gone) }
     }
 

@@ -5,7 +5,7 @@ use pi_engine::{
     Principal, Role, SessionName, Span,
 };
 use pi_redact::Redactor;
-use pi_wire::{Error, Response};
+use pi_wire::{Error, Response, registry::Target};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::to_raw_value};
 
@@ -37,6 +37,8 @@ pub(super) struct Columns {
     pub(super) id: Option<String>,
     pub(super) key: Option<String>,
     pub(super) fingerprint: [u8; 32],
+    /// The session that it is about.
+    pub(super) subject: Option<String>,
 }
 
 const ORDERS: [(Order, &str); 6] = [
@@ -67,13 +69,13 @@ impl Rest {
         }
     }
 
-    pub(super) fn header(self, columns: Columns) -> Result<Header, Malformed> {
+    pub(super) fn header(self, columns: &Columns) -> Result<Header, Malformed> {
         Ok(Header {
-            principal: Principal::from(columns.principal),
-            client: ClientName::from(columns.client),
-            id: columns.id.map(CommandId::from),
-            key: columns.key.map(Key::from),
-            kind: Kind::from(columns.kind),
+            principal: Principal::from(columns.principal.as_str()),
+            client: ClientName::from(columns.client.as_str()),
+            id: columns.id.as_deref().map(CommandId::from),
+            key: columns.key.as_deref().map(Key::from),
+            kind: Kind::from(columns.kind.as_str()),
             fingerprint: Fingerprint(columns.fingerprint),
             lane: lane(&columns.lane)?,
             about: self.about.map(SessionName::from),
@@ -83,6 +85,38 @@ impl Rest {
             depends_on: self.depends_on.into_iter().map(CommandId::from).collect(),
             if_version: self.if_version,
         })
+    }
+}
+
+/// The header of a command of which the rest cannot be read. Its id is known, and its key where its lane is: by these it is
+/// found again.
+pub(super) fn known_by_name(columns: Columns) -> Header {
+    let lane = lane(&columns.lane).ok().or_else(|| usual_lane(&columns));
+    let key = columns.key.filter(|_| lane.is_some());
+    Header {
+        principal: Principal::from(columns.principal),
+        client: ClientName::from(columns.client),
+        id: columns.id.map(CommandId::from),
+        key: key.map(Key::from),
+        kind: Kind::from(columns.kind),
+        fingerprint: Fingerprint(columns.fingerprint),
+        lane: lane.unwrap_or(Lane::Server),
+        about: None,
+        order: Order::Work(Span::Short),
+        access: Access::Write,
+        limit: Limit::Normal,
+        depends_on: Vec::new(),
+        if_version: None,
+    }
+}
+
+/// The lane in which commands of its kind stand: the server's, or that of the session which it is about.
+fn usual_lane(columns: &Columns) -> Option<Lane> {
+    let kind = pi_wire::Kind::all().find(|kind| kind.name() == columns.kind);
+    match kind.map(|kind| kind.spec().target) {
+        Some(Target::Server) => Some(Lane::Server),
+        // A kind that nobody knows any more was one of a session as far as it names one.
+        Some(Target::Session) | None => columns.subject.as_deref().map(|name| Lane::Session(SessionName::from(name))),
     }
 }
 
@@ -158,7 +192,7 @@ impl Ended {
 
 /// What is said of a command that ended, nobody can tell how any more. It does not run again.
 pub(super) fn unreadable(version: Option<u64>) -> Outcome<Answer> {
-    let error = Error::StorageFailed { reason: "the command ended, and its outcome cannot be read".to_owned() };
+    let error = Error::OutcomeUnreadable;
     Outcome { ending: Ending::Failed { error: error.to_string(), body: answer::failure(&error) }, version }
 }
 

@@ -3,7 +3,12 @@
 //! Synchronous, and used from one thread. A commit returns when the log of the database is on the disk, and everything
 //! that is appended together shares that one wait.
 
-use std::{fs::File, io::Read as _, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use pi_engine::{Header, Record, Sequence, Ticket, Time, VersionMove};
 use pi_redact::Redactor;
@@ -20,10 +25,14 @@ use crate::answer::Answer;
 /// `pijl` in ASCII: tells our files from other databases.
 const APPLICATION: u32 = 0x7069_6a6c;
 /// Each takes the schema one version further.
-const MIGRATIONS: [&str; 3] =
-    [include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const MIGRATIONS: [&str; 4] = [
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 /// The version that this release writes.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
 const _: () = assert!(MIGRATIONS.len() == SCHEMA_VERSION as usize);
 
 /// A file up to this size is checked at every start; that takes a fraction of a second.
@@ -69,26 +78,48 @@ impl Durability {
     }
 }
 
+/// Who may open the file beside us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    Others,
+    /// Nobody: the index of its log is in our memory, because its disk has no room for that.
+    Alone,
+}
+
 #[derive(Debug)]
 pub(super) struct Store {
     connection: Connection,
+    sharing: Sharing,
     redactor: Arc<Redactor>,
+    path: PathBuf,
+    /// How far the file may grow, where that was said.
+    ceiling: Option<u64>,
 }
 
 impl Store {
     pub(super) fn open(path: &Path, redactor: Arc<Redactor>) -> Result<Self, JournalError> {
-        let connection = Connection::open(path)?;
-        claim(&connection, path)?;
-        connection.pragma_update(None, "journal_mode", "wal")?;
-        connection.pragma_update(None, "synchronous", Durability::Synced.word())?;
-        connection.set_prepared_statement_cache_capacity(32);
-        let mut store = Self { connection, redactor };
+        let (connection, sharing) = connect(path)?;
+        let mut store = Self { connection, sharing, redactor, path: path.to_owned(), ceiling: None };
         store.migrate(path)?;
         Ok(store)
     }
 
+    /// Whether nobody else can open the file, until it is [probed](Self::probe) with success.
+    pub(super) fn is_alone(&self) -> bool {
+        self.sharing == Sharing::Alone
+    }
+
+    /// Lets others open the file again if there is room for the index of its log by now.
+    fn share(&mut self) -> Result<(), JournalError> {
+        // Ours is closed first: while it is open nobody else's can be.
+        self.connection = Connection::open_in_memory()?;
+        (self.connection, self.sharing) = connect(&self.path)?;
+        self.ceiling.map_or(Ok(()), |bytes| self.limit(bytes))
+    }
+
     /// Lets the file grow so far and no further.
-    pub(super) fn limit(&self, bytes: u64) -> Result<(), JournalError> {
+    pub(super) fn limit(&mut self, bytes: u64) -> Result<(), JournalError> {
+        self.ceiling = Some(bytes);
         let size: i64 = self.connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
         let pages = number(bytes) / size.max(1);
         // It answers the limit in force, which is never less than what there is.
@@ -146,8 +177,10 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps these commands as history only.
+    /// Keeps these commands as history only. The disk is not waited for: what comes back after a loss of power is forgotten once
+    /// more.
     pub(super) fn forget(&mut self, tickets: &[Ticket]) -> Result<(), JournalError> {
+        self.connection.pragma_update(None, "synchronous", Durability::Written.word())?;
         let transaction = self.connection.transaction()?;
         {
             let mut statement = transaction.prepare_cached(include_str!("sql/forget.sql"))?;
@@ -162,8 +195,15 @@ impl Store {
 
     /// Whether something can be written.
     pub(super) fn probe(&mut self, now: Time) -> Result<(), JournalError> {
+        if self.is_alone() {
+            self.share()?;
+        }
+        self.connection.pragma_update(None, "synchronous", Durability::Synced.word())?;
         let transaction = self.connection.transaction()?;
-        mark(&transaction, "probed", now.0)?;
+        // What is written twice alike is not written at all.
+        let before: i64 = transaction.query_row(include_str!("sql/marked.sql"), ["probed"], |row| row.get(0))?;
+        let before = u64::try_from(before).unwrap_or(0);
+        mark(&transaction, "probed", now.0.max(before.saturating_add(1)))?;
         transaction.commit()?;
         Ok(())
     }
@@ -190,6 +230,7 @@ impl Store {
         let pruned = transaction.prepare_cached(include_str!("sql/prune.sql"))?.execute(parameters)?;
         if pruned > 0 {
             transaction.prepare_cached(include_str!("sql/prune_lanes.sql"))?.execute([])?;
+            transaction.prepare_cached(include_str!("sql/prune_gone.sql"))?.execute([])?;
         }
         transaction.commit()?;
         Ok(pruned)
@@ -220,6 +261,28 @@ impl Store {
     }
 }
 
+/// Opens a journal to write it. On a disk so full that there is no room for the index of its log it is opened for us alone:
+/// what is kept can be read then.
+fn connect(path: &Path) -> Result<(Connection, Sharing), JournalError> {
+    match connect_as(path, Sharing::Others) {
+        Err(JournalError::Full(_)) => Ok((connect_as(path, Sharing::Alone)?, Sharing::Alone)),
+        connected => Ok((connected?, Sharing::Others)),
+    }
+}
+
+fn connect_as(path: &Path, sharing: Sharing) -> Result<Connection, JournalError> {
+    let connection = Connection::open(path)?;
+    if sharing == Sharing::Alone {
+        // Before anything is read: then the index stays in memory.
+        connection.pragma_update(None, "locking_mode", "exclusive")?;
+    }
+    claim(&connection, path)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", Durability::Synced.word())?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
 fn bytes(connection: &Connection) -> Result<u64, JournalError> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let used = (pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?;
@@ -248,6 +311,12 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, JournalError> {
     if !is_database(path)? && !lock::beside(path).exists() {
         return Err(JournalError::NoDatabase { path: path.to_owned() });
     }
+    open_own_to_read(path)
+}
+
+/// The same for the process that writes it, which must not open the file in any other way: closing it there would give up the
+/// locks that SQLite has on it.
+pub(super) fn open_own_to_read(path: &Path) -> Result<Connection, JournalError> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let found = user_version(&connection)?;
     let application: u32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -279,6 +348,11 @@ fn claim(connection: &Connection, path: &Path) -> Result<(), JournalError> {
         return Ok(());
     }
     Err(JournalError::Foreign { path: path.to_owned() })
+}
+
+/// Whether its tables are those of this release.
+pub(super) fn is_current(connection: &Connection) -> Result<bool, JournalError> {
+    Ok(user_version(connection)? == SCHEMA_VERSION)
 }
 
 fn user_version(connection: &Connection) -> Result<u32, JournalError> {
@@ -361,6 +435,8 @@ fn move_version(transaction: &Transaction<'_>, sequence: Sequence, moved: &Versi
         None => {
             let parameters = named_params! { ":session": session };
             transaction.prepare_cached(include_str!("sql/drop_version.sql"))?.execute(parameters)?;
+            let parameters = named_params! { ":session": session, ":sequence": number(sequence.0) };
+            transaction.prepare_cached(include_str!("sql/let_go.sql"))?.execute(parameters)?;
         }
     }
     Ok(())
@@ -382,4 +458,27 @@ fn mark(transaction: &Transaction<'_>, name: &str, value: u64) -> Result<(), Jou
 /// SQLite counts with a sign; none of our numbers gets that far.
 pub(super) fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disk_is_waited_for_where_somebody_relies_on_it_and_only_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut store = Store::open(&folder.path().join("journal.sqlite"), Arc::default()).expect("it is made");
+        let waits = |store: &Store| -> i64 {
+            store.connection.pragma_query_value(None, "synchronous", |row| row.get(0)).expect("it is known")
+        };
+        const FULL: i64 = 2;
+        store.forget(&[Ticket(1)]).expect("it can be written");
+        assert!(waits(&store) < FULL);
+        store.probe(Time(1)).expect("it can be written");
+        assert_eq!(waits(&store), FULL);
+        store.append(&[], &[], &[], Durability::Written).expect("it can be written");
+        assert!(waits(&store) < FULL);
+        store.append(&[], &[], &[], Durability::Synced).expect("it can be written");
+        assert_eq!(waits(&store), FULL);
+    }
 }

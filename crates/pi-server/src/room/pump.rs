@@ -1,12 +1,15 @@
 //! Carries what happens in a session to whoever listens, and tells the engine of runs that nobody commanded.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+};
 
 use pi_engine::{SessionName, driver::Mailbox};
 use pi_session::{Session, Silence, Subscription};
 use pi_transcript::AgentEvent;
 use pi_wire::Activity;
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::{Notify, OnceCell};
 
 use super::{Room, epoch};
 use crate::{answer::Answer, hall::Job, tally::OpenQuestions};
@@ -15,29 +18,72 @@ use crate::{answer::Answer, hall::Job, tally::OpenQuestions};
 pub type Turns = Arc<OnceCell<Mailbox<Job, Answer>>>;
 
 /// How far what happened was carried, for whoever must not answer before it was.
+///
+/// A channel would do as well; each would be half a kilobyte in every session.
 #[derive(Debug)]
 pub(super) struct Tide {
+    /// Not a task: looked at and changed in passing, and never held.
+    level: Mutex<Level>,
+    /// Wakes who carries.
+    asked: Notify,
+    /// Wakes who waits.
+    reached: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Level {
     /// Counts those who asked.
-    asked: watch::Sender<u64>,
+    asked: u64,
     /// Up to which of them everything is carried that had happened when they asked; nothing while nobody carries.
-    reached: watch::Sender<Option<u64>>,
+    reached: Option<u64>,
 }
 
 impl Tide {
     pub(super) fn new() -> Self {
-        Self { asked: watch::Sender::new(0), reached: watch::Sender::new(None) }
+        Self { level: Mutex::default(), asked: Notify::new(), reached: Notify::new() }
     }
 
     /// Waits until everything that has happened so far is on its way to whoever listens. Safe to drop.
     pub(super) async fn caught_up(&self) {
-        let mut reached = self.reached.subscribe();
-        let mut number = 0;
-        self.asked.send_modify(|asked| {
-            *asked += 1;
-            number = *asked;
-        });
-        // The sender is ours, so it is there.
-        let _ = reached.wait_for(|reached| reached.is_none_or(|reached| reached >= number)).await;
+        let number = {
+            let mut level = self.level();
+            level.asked += 1;
+            level.asked
+        };
+        self.asked.notify_one();
+        loop {
+            let mut moved = pin!(self.reached.notified());
+            // Before the look, so that nothing is missed between the two.
+            moved.as_mut().enable();
+            if self.level().reached.is_none_or(|reached| reached >= number) {
+                return;
+            }
+            moved.await;
+        }
+    }
+
+    /// Waits until somebody asks.
+    async fn asked(&self) {
+        self.asked.notified().await;
+    }
+
+    /// Everything that had happened is carried.
+    fn reach(&self) {
+        let mut level = self.level();
+        level.reached = Some(level.asked);
+        drop(level);
+        self.reached.notify_waiters();
+    }
+
+    /// Nobody carries any more.
+    fn end(&self) {
+        self.level().reached = None;
+        self.reached.notify_waiters();
+    }
+
+    fn level(&self) -> MutexGuard<'_, Level> {
+        // Nothing in here can panic half-way.
+        self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -50,16 +96,14 @@ pub(super) fn start(room: Arc<Room>, session: Session, subscription: Subscriptio
 async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription, turns: Turns) {
     let (mut taken, mut open) = (false, OpenQuestions::default());
     let questions = Arc::clone(&room.ties.questions);
-    let mut asked = room.tide.asked.subscribe();
-    room.tide.reached.send_replace(Some(*asked.borrow_and_update()));
+    room.tide.reach();
     loop {
         let heard = tokio::select! {
             // Whoever asks is told when nothing more waits.
             biased;
             heard = subscription.next() => heard,
-            // The sender is the room's, which we hold.
-            _ = asked.changed() => {
-                room.tide.reached.send_replace(Some(*asked.borrow_and_update()));
+            () = room.tide.asked() => {
+                room.tide.reach();
                 continue;
             }
         };
@@ -83,7 +127,7 @@ async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription
             },
         }
     }
-    room.tide.reached.send_replace(None);
+    room.tide.end();
     room.feed.drop_questions();
     // What was still open went with the session.
     questions.find(&mut open, []);
@@ -170,4 +214,28 @@ async fn release(room: &Room, turns: &Turns) {
 
 fn name(room: &Room) -> SessionName {
     SessionName::from(room.id.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_asks_waits_until_what_had_happened_is_carried() {
+        let tide = Tide::new();
+        assert!(tide.caught_up().now_or_never().is_some(), "nobody carries");
+        tide.reach();
+        let (mut one, mut other) = (Box::pin(tide.caught_up()), Box::pin(tide.caught_up()));
+        assert!((&mut one).now_or_never().is_none() && (&mut other).now_or_never().is_none());
+        // Somebody asked before it was waited for.
+        tide.asked().await;
+        tide.reach();
+        assert!((&mut one).now_or_never().is_some() && (&mut other).now_or_never().is_some());
+        let mut late = Box::pin(tide.caught_up());
+        assert!((&mut late).now_or_never().is_none());
+        tide.end();
+        assert!((&mut late).now_or_never().is_some(), "nobody carries any more");
+    }
 }

@@ -77,6 +77,9 @@ pub enum Fault {
     Order { less: &'static str, more: &'static str },
     #[error("{MEMBER} should be an object")]
     NotAnObject,
+    /// Its name may have no dot: then it is the member of all of them.
+    #[error("{name} stands there more than once")]
+    Repeated { name: String },
     /// The file as a whole cannot be used.
     #[error("{0}")]
     File(session::Problem),
@@ -121,6 +124,10 @@ pub fn said_in_file(file: &Path) -> SaidInFile {
     let misplaced = misplaced.filter(|name| layer.members.contains_key(*name));
     let mut problems: Vec<Problem> =
         misplaced.map(|name| Problem { origin: at(name), fault: Fault::Misplaced { name } }).collect();
+    problems.extend(layer.repeated(MEMBER).into_iter().map(|name| {
+        let origin = at(&name);
+        Problem { origin, fault: Fault::Repeated { name } }
+    }));
     let said = match layer.members.get(MEMBER) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Object(members)) => {

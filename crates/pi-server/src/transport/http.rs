@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use pi_session::settings::nearest;
+use pi_session::{OutputFault, listing::OutputError, settings::nearest};
 use pi_transcript::SessionId;
 use pi_wire::{ConnectionOptions, Error};
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,7 @@ use crate::{
 const READ_BUFFER: usize = 8 << 10;
 
 const EXPORT: &str = "/export";
+const OUTPUT: &str = "/output";
 
 /// Whoever holds the token is one principal: there is one token.
 const PRINCIPAL: &str = "token";
@@ -66,6 +67,7 @@ pub async fn serve(server: Arc<Server>, door: Arc<Door>, listener: TcpListener, 
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .route(EXPORT, get(export))
+        .route(OUTPUT, get(output))
         .route("/login", post(login))
         .route("/ticket", post(ticket))
         .fallback(elsewhere)
@@ -111,7 +113,7 @@ async fn in_time(
         place.show_credential();
     }
     // A file is made and sent as long as that takes. Nothing of it waits for whoever asks: it has no body.
-    if request.uri().path() == EXPORT {
+    if [EXPORT, OUTPUT].contains(&request.uri().path()) {
         return next.run(request).await;
     }
     match timeout(desk.server.hall().settings.heartbeat.patience, next.run(request)).await {
@@ -205,7 +207,7 @@ fn refuse(status: StatusCode, error: &str, hint: &str) -> Response {
 }
 
 /// What there is, for whoever asks for something else.
-const PATHS: &str = "GET / (the page), GET /ws (WebSocket), GET /healthz, GET /readyz, GET /metrics, GET /export, POST /ticket, POST /login";
+const PATHS: &str = "GET / (the page), GET /ws (WebSocket), GET /healthz, GET /readyz, GET /metrics, GET /export, GET /output, POST /ticket, POST /login";
 
 /// The files of the page tell nobody anything: they ask for no token, as the page that logs in cannot have one yet.
 async fn elsewhere(State(desk): State<Desk>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
@@ -288,14 +290,55 @@ async fn export(
     };
     match desk.server.hall().download(&id, form).await {
         Ok(download) => page::download(download),
-        Err(unsent @ Unsent::TooLarge) => {
-            let hint = "`pi export` writes it on the server's own disk";
-            refuse(StatusCode::PAYLOAD_TOO_LARGE, &unsent.to_string(), hint)
+        Err(unsent) => leave_unsent(&unsent),
+    }
+}
+
+/// Which output of a command is wanted.
+#[derive(Debug, Deserialize)]
+struct WantedOutput {
+    session: String,
+    name: String,
+}
+
+/// All that a command said whose output was too long to be shown.
+async fn output(
+    State(desk): State<Desk>,
+    wanted: Result<Query<WantedOutput>, QueryRejection>,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(refusal) = desk.enter(&headers) {
+        return refusal.into_response();
+    }
+    let Query(WantedOutput { session, name }) = match wanted {
+        Ok(wanted) => wanted,
+        Err(rejection) => {
+            let hint = "ask as /output?session=ID&name=NAME; the name is that of the file in fullOutputPath";
+            return refuse(rejection.status(), &rejection.body_text(), hint);
         }
-        Err(unsent @ Unsent::Busy) => {
-            refuse(StatusCode::SERVICE_UNAVAILABLE, &unsent.to_string(), "ask again when they are done")
+    };
+    match desk.server.hall().output(&SessionId::from(session), name).await {
+        Ok(download) => page::download(download),
+        Err(unsent) => leave_unsent(&unsent),
+    }
+}
+
+/// Says why a file was not sent.
+fn leave_unsent(unsent: &Unsent) -> Response {
+    let (status, hint) = match unsent {
+        Unsent::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "`pi export` writes it on the server's own disk"),
+        Unsent::Busy => (StatusCode::SERVICE_UNAVAILABLE, "ask again when they are done"),
+        Unsent::NoOutput(OutputError::Unknown { .. } | OutputError::File(OutputFault::NotOutput)) => {
+            (StatusCode::NOT_FOUND, "the name is that of the file in fullOutputPath of a message of this session")
         }
-        Err(Unsent::Failed(error)) => {
+        Unsent::NoOutput(OutputError::File(OutputFault::Removed)) => (StatusCode::GONE, "run the command again"),
+        Unsent::NoOutput(OutputError::File(OutputFault::TooLarge { .. })) => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "read it where the server is; the message says where")
+        }
+        Unsent::NoOutput(OutputError::File(OutputFault::Unreadable(_)) | OutputError::Session(_)) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "the log of the server may say more")
+        }
+        Unsent::Failed(error) => {
             let is_missing = matches!(error, Error::SessionNotFound(_));
             let is_ours = matches!(error, Error::Internal { .. } | Error::StorageFailed { .. });
             let status = match (is_missing, is_ours) {
@@ -303,9 +346,10 @@ async fn export(
                 (false, true) => StatusCode::INTERNAL_SERVER_ERROR,
                 (false, false) => StatusCode::CONFLICT,
             };
-            refuse(status, &error.to_string(), error.hint().unwrap_or("`pi export` writes it on the server's own disk"))
+            (status, error.hint().unwrap_or("`pi export` writes it on the server's own disk"))
         }
-    }
+    };
+    refuse(status, &unsent.to_string(), hint)
 }
 
 async fn metrics(State(desk): State<Desk>, headers: HeaderMap) -> Response {

@@ -25,6 +25,8 @@ use super::strangers;
 const MOST: usize = 64;
 /// How long a connection is waited for in all.
 const LONGEST: Duration = Duration::from_secs(5);
+/// The same where the other side has not taken what it was sent lately: it reads the rest, and why we left, when it can.
+const SLOWEST: Duration = Duration::from_secs(30);
 /// How long nothing may come until nothing more is expected.
 const QUIET: Duration = Duration::from_millis(250);
 /// How much is thrown away.
@@ -33,20 +35,35 @@ const BYTES: usize = 256 << 20;
 const PIECE: usize = 64 << 10;
 
 /// A way to [`see_off`] for connections that end.
-pub(super) type Leaving = mpsc::Sender<TcpStream>;
+pub(super) type Leaving = mpsc::Sender<Guest>;
+
+/// A connection on its way out.
+pub(super) struct Guest {
+    stream: TcpStream,
+    pace: Pace,
+}
+
+/// How fast the other side takes what it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// Whatever was sent has arrived, or will at once: who is silent then has nothing more to say.
+    Usual,
+    /// Something waited for room a moment ago, so that the end of it is still on its way. Silence tells nothing.
+    Slow,
+}
 
 /// With the connections that come out of it.
-pub(super) fn way_out() -> (Leaving, mpsc::Receiver<TcpStream>) {
+pub(super) fn way_out() -> (Leaving, mpsc::Receiver<Guest>) {
     mpsc::channel(MOST)
 }
 
 /// Ends connections until no more can come.
-pub(super) async fn see_off(mut leaving: mpsc::Receiver<TcpStream>) {
+pub(super) async fn see_off(mut leaving: mpsc::Receiver<Guest>) {
     let mut open = JoinSet::new();
     loop {
         tokio::select! {
-            stream = leaving.recv(), if open.len() < MOST => match stream {
-                Some(stream) => drop(open.spawn(end(stream))),
+            guest = leaving.recv(), if open.len() < MOST => match guest {
+                Some(guest) => drop(open.spawn(end(guest))),
                 None => break,
             },
             Some(_) = open.join_next() => {}
@@ -56,16 +73,20 @@ pub(super) async fn see_off(mut leaving: mpsc::Receiver<TcpStream>) {
 }
 
 /// Closes our half, and throws away what still comes.
-async fn end(mut stream: TcpStream) {
+async fn end(Guest { mut stream, pace }: Guest) {
+    let (longest, quiet) = match pace {
+        Pace::Usual => (LONGEST, QUIET),
+        Pace::Slow => (SLOWEST, SLOWEST),
+    };
     // Whoever is gone needs no goodbye.
     if stream.shutdown().await.is_err() {
         return;
     }
-    let deadline = Instant::now() + LONGEST;
+    let deadline = Instant::now() + longest;
     let mut left = BYTES;
     let mut piece = vec![0; PIECE];
     while left > 0 {
-        match timeout_at(deadline, timeout(QUIET, stream.read(&mut piece))).await {
+        match timeout_at(deadline, timeout(quiet, stream.read(&mut piece))).await {
             Ok(Ok(Ok(count))) if count > 0 => left = left.saturating_sub(count),
             // Its half is closed too, it is gone, or it is silent.
             Ok(Ok(Ok(_) | Err(_)) | Err(_)) | Err(_) => return,
@@ -82,11 +103,21 @@ pub(super) struct Polite {
     lost: CancellationToken,
     /// Something was said on it. Another answer could not be told from the rest of that.
     has_spoken: bool,
+    /// When there was no room for what was to be said.
+    was_full: Option<Instant>,
 }
 
 impl Polite {
     pub(super) fn new(stream: TcpStream, leaving: Leaving, lost: CancellationToken) -> Self {
-        Self { stream: Some(stream), leaving, lost, has_spoken: false }
+        Self { stream: Some(stream), leaving, lost, has_spoken: false, was_full: None }
+    }
+
+    /// Takes note of a write that waits for the other side.
+    fn noting<T>(&mut self, written: Poll<T>) -> Poll<T> {
+        if written.is_pending() {
+            self.was_full = Some(Instant::now());
+        }
+        written
     }
 
     fn stream(&mut self) -> Pin<&mut TcpStream> {
@@ -102,7 +133,9 @@ impl Drop for Polite {
                 let _ = stream.try_write(strangers::refusal().as_bytes());
             }
             // Where there is no place it is closed here and now.
-            let _ = self.leaving.try_send(stream);
+            let is_slow = self.was_full.is_some_and(|full| full.elapsed() < SLOWEST);
+            let pace = if is_slow { Pace::Slow } else { Pace::Usual };
+            let _ = self.leaving.try_send(Guest { stream, pace });
         }
     }
 }
@@ -116,7 +149,8 @@ impl AsyncRead for Polite {
 impl AsyncWrite for Polite {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.has_spoken = true;
-        self.stream().poll_write(cx, bytes)
+        let written = self.stream().poll_write(cx, bytes);
+        self.noting(written)
     }
 
     fn poll_write_vectored(
@@ -125,7 +159,8 @@ impl AsyncWrite for Polite {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.has_spoken = true;
-        self.stream().poll_write_vectored(cx, slices)
+        let written = self.stream().poll_write_vectored(cx, slices);
+        self.noting(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -138,5 +173,44 @@ impl AsyncWrite for Polite {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream().poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{net::TcpListener, time::sleep};
+
+    use super::*;
+
+    /// Says as much as there is room for, closes, and answers what the other side heard of it: it is silent for a while, says
+    /// something, and reads only then.
+    async fn heard_by_a_slow_reader() -> io::Result<(usize, usize)> {
+        let (leaving, leavers) = way_out();
+        let seeing_off = tokio::spawn(see_off(leavers));
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let mut reader = TcpStream::connect(listener.local_addr()?).await?;
+        let (stream, _) = listener.accept().await?;
+        let mut polite = Polite::new(stream, leaving, CancellationToken::new());
+        let piece = vec![7; PIECE];
+        let mut said = 0;
+        // A second is enough for what fits between the two.
+        while let Ok(written) = timeout(Duration::from_secs(1), polite.write(&piece)).await {
+            said += written?;
+        }
+        drop(polite);
+        sleep(QUIET * 3).await;
+        reader.write_all(b"pong").await?;
+        sleep(QUIET).await;
+        let mut heard = Vec::new();
+        reader.read_to_end(&mut heard).await?;
+        drop(reader);
+        seeing_off.await?;
+        Ok((said, heard.len()))
+    }
+
+    #[tokio::test]
+    async fn who_reads_slowly_hears_everything_to_the_end() {
+        let (said, heard) = heard_by_a_slow_reader().await.expect("the connection is not reset");
+        assert_eq!(heard, said);
     }
 }

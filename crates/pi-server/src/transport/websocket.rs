@@ -179,7 +179,6 @@ impl Voice {
             ClosingReason::Idle => (close_code::AWAY, "no sign of life"),
             ClosingReason::TooLarge => (close_code::SIZE, "the frame is too large"),
             ClosingReason::ShuttingDown => (close_code::AWAY, "Server shutting down"),
-            ClosingReason::Unauthorized => (close_code::POLICY, "unauthorized"),
         };
         self.say_goodbye(code, text).await;
     }

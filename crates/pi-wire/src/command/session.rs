@@ -57,7 +57,7 @@ payload! {
     /// What the session is and does.
     GetState {}
 
-    /// What was said. Without paging all of it.
+    /// What was said. Without paging all that the model is shown; pages go on above the summary of a compaction.
     GetMessages {
         limit: Option<u64> = optional "limit" PAGE_LIMIT,
         /// Only messages before this entry, the nearest ones.
