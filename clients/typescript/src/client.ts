@@ -33,7 +33,10 @@ export interface ClientOptions {
   attempts?: number;
   /** How long a server may take to say hello, each time; ten seconds unless said. */
   helloMs?: number;
-  /** How long a server may be silent before it is asked for a sign of life; 45 seconds unless said. */
+  /**
+   * How long a server may be silent before it is asked for a sign of life; 45 seconds unless said. It has `helloMs` then, and in a
+   * browser, where a large frame on a slow link cannot be told from silence, two minutes unless `helloMs` is said.
+   */
   silenceMs?: number;
   firstWaitMs?: number;
   longestWaitMs?: number;
@@ -102,6 +105,8 @@ export class PiClient {
   private silenceTimer: ReturnType<typeof setTimeout> | undefined;
   /** When the server was heard last. */
   private heardAt = 0;
+  /** How many bytes had come by then, where that is known. */
+  private received: number | undefined;
   private current: ConnectionState = { state: "connecting", attempt: 1 };
   private opening: { resolve(): void; reject(error: Error): void } | undefined;
   private isClosed = false;
@@ -346,6 +351,7 @@ export class PiClient {
       frame: (text) => {
         if (this.transport === transport) {
           this.heardAt = performance.now();
+          this.received = transport.received?.();
           this.hear(text);
         }
       },
@@ -364,13 +370,15 @@ export class PiClient {
       },
     });
     this.transport = transport;
+    this.received = undefined;
     const patience = this.options.helloMs ?? HELLO_MS;
     this.helloTimer = setTimeout(() => this.leave(`the server said nothing for ${patience} ms`), patience);
   }
 
   /**
    * Notices a connection that is dead although nobody said so: one over a network that went away, or to a machine that was
-   * cut off. A server that is silent is asked whether it is there, and one that says nothing then is left.
+   * cut off. A server that is silent is asked whether it is there, and one that says nothing then is left. A large frame on a
+   * slow link is no silence: its bytes count, and where they cannot be seen it is waited for.
    */
   private watch(ms = this.silence): void {
     clearTimeout(this.silenceTimer);
@@ -378,14 +386,16 @@ export class PiClient {
       return;
     }
     this.silenceTimer = setTimeout(() => {
+      this.noticeBytes();
       const quiet = performance.now() - this.heardAt;
       if (quiet < this.silence) {
         return this.watch(this.silence - quiet);
       }
       const asked = this.heardAt;
       this.transport?.send(JSON.stringify({ id: crypto.randomUUID(), type: "health_check" }));
-      const patience = this.options.helloMs ?? HELLO_MS;
+      const patience = this.options.helloMs ?? (this.transport?.received === undefined ? UNSEEN_MS : HELLO_MS);
       this.silenceTimer = setTimeout(() => {
+        this.noticeBytes();
         if (this.heardAt === asked) {
           this.leave(`the server gave no sign of life for ${Math.round(performance.now() - asked)} ms`);
         } else {
@@ -393,6 +403,15 @@ export class PiClient {
         }
       }, patience);
     }, ms);
+  }
+
+  /** What came since the last look is a sign of life, although it is no frame yet. */
+  private noticeBytes(): void {
+    const received = this.transport?.received?.();
+    if (received !== this.received) {
+      this.received = received;
+      this.heardAt = performance.now();
+    }
   }
 
   private get silence(): number {
@@ -567,6 +586,8 @@ const TOO_LARGE = 1009;
 /** Failures that come before anything is done: the command may be said again as a new one. */
 const UNTOUCHED: string[] = ["circuit_open", "bash_circuit_open"];
 const HELLO_MS = 10_000;
+/** So long a large frame may take on a slow link, where nobody can see that it comes. */
+const UNSEEN_MS = 120_000;
 /** Longer than servers wait between two pings. */
 const SILENCE_MS = 45_000;
 /** How much of something strange is shown, in characters. */

@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { WebSocket } from "ws";
@@ -94,6 +95,7 @@ function stdio(command: string, argumentsOf: string[]): TransportFactory {
     return {
       send: (frame) => child.stdin.write(`${frame}\n`),
       close: () => child.stdin.end(),
+      received: () => (child.stdout as Socket).bytesRead,
     };
   };
 }

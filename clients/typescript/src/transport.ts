@@ -2,6 +2,8 @@
 export interface Transport {
   send(frame: string): void;
   close(): void;
+  /** How many bytes have come so far: a frame that takes long shows that somebody is there. Browsers do not tell. */
+  received?(): number;
 }
 
 export interface TransportListener {
@@ -29,6 +31,7 @@ interface Socket {
   /** Only that of `ws`: what the server said instead of opening a socket. */
   on?(name: "unexpected-response", hear: (request: unknown, response: HttpAnswer) => void): void;
   on?(name: "ping", hear: () => void): void;
+  on?(name: "upgrade", hear: (answer: { socket: { bytesRead: number } }) => void): void;
 }
 
 /** As much of Node's answer as is needed, so that browsers need no types of Node. */
@@ -69,6 +72,9 @@ export function webSocket(url: string, options: { socket?: SocketConstructor; to
       answer.on("end", end);
       answer.on("error", end);
     });
+    // The connection below the socket. Its bytes are counted and not listened to: that would be in the way of the socket.
+    let below: { bytesRead: number } | undefined;
+    socket.on?.("upgrade", (answer) => (below = answer.socket));
     socket.on?.("ping", () => listener.alive?.());
     socket.onmessage = (event) => {
       if (typeof event.data === "string") {
@@ -87,6 +93,7 @@ export function webSocket(url: string, options: { socket?: SocketConstructor; to
     return {
       send: (frame) => socket.send(frame),
       close: () => socket.close(1000, "client closed"),
+      ...(socket.on === undefined ? {} : { received: () => below?.bytesRead ?? 0 }),
     };
   };
 }

@@ -215,7 +215,7 @@ export type GetStateCommand = VersionedHead & {
   sessionId: string;
 };
 
-/** What was said. Without paging all of it. */
+/** What was said. Without paging all that the model is shown; pages go on above the summary of a compaction. */
 export type GetMessagesCommand = VersionedHead & {
   type: "get_messages";
   sessionId: string;
@@ -875,7 +875,11 @@ toolCallId?: ToolCallId, };
  * Who puts something before a person. The host fills it in and no extension can: a client shows what the host asks in a way of its
  * own, whatever an extension writes into its questions.
  */
-export type Asker = { "by": "host", approval: Approval, } | { "by": "extension", extensionId: string, };
+export type Asker = { "by": "host", approval: Approval, } | { "by": "extension", extensionId: string, } | { "by": "pi", 
+/**
+ * The extension that it is about, if it is about one.
+ */
+extensionId?: string, };
 
 /**
  * What the model said.
@@ -1028,7 +1032,7 @@ export type CircuitBreakerMetrics = { providerName: ProviderId, state: CircuitSt
 
 export type CircuitState = "closed" | "open" | "half_open";
 
-export type ClosingReason = "too_slow" | "idle" | "too_large" | "shutting_down" | "unauthorized";
+export type ClosingReason = "too_slow" | "idle" | "too_large" | "shutting_down";
 
 /**
  * A colour: `#rrggbb`, or one of the sixteen that every terminal has its own idea of, such as `red` or `brightRed`

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
+import { createConnection, createServer } from "node:net";
 import { after, afterEach, before, test } from "node:test";
 import { AlreadyListening, ConnectionLost, PiClient, PiError, webSocket } from "pi-client";
 import { connect, launch } from "pi-client/node";
@@ -126,6 +127,69 @@ test("a server that pings or answers is not left, however little it says", async
   const before = pinged["heardAt"];
   listening.clients.forEach((socket) => socket.ping());
   await until(() => pinged["heardAt"] > before);
+});
+
+/** A way to a port on which so many bytes come every 40 milliseconds, and not more. */
+const slowLink = async (t, port, bytes) => {
+  const proxy = createServer((near) => {
+    const far = createConnection(port, "127.0.0.1");
+    let held = Buffer.alloc(0);
+    const dribble = setInterval(() => {
+      near.write(held.subarray(0, bytes));
+      held = held.subarray(bytes);
+    }, 40);
+    far.on("data", (more) => (held = Buffer.concat([held, more])));
+    near.pipe(far);
+    const end = () => {
+      clearInterval(dribble);
+      near.destroy();
+      far.destroy();
+    };
+    [near, far].forEach((side) => side.on("close", end).on("error", end));
+  });
+  t.after(() => proxy.close());
+  await new Promise((resolve) => proxy.listen(0, "127.0.0.1", () => resolve(undefined)));
+  return /** @type {import("node:net").AddressInfo} */ (proxy.address()).port;
+};
+
+test("a large answer on a slow link is waited for as long as it comes", async (t) => {
+  const asked = [];
+  const { listening, url } = await pretended(t, (frame, say) => {
+    asked.push(frame.type);
+    say(answer(frame, { success: true, data: { sessions: [], more: "x".repeat(400_000) } }));
+  });
+  const port = await slowLink(t, listening.address().port, 4_000);
+  const there = new URL(url);
+  there.port = String(port);
+  const pi = await client({ url: there.href, token: "x", silenceMs: 500, helloMs: 1_000, reconnect: false });
+  const states = [];
+  pi.onState(({ state }) => states.push(state));
+  await pi.request({ type: "list_sessions" });
+  assert.deepEqual(states, []);
+  assert.equal(asked[0], "list_sessions");
+});
+
+test("where bytes cannot be seen a server has longer to answer, and not for ever", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const sent = [];
+  const ready = { serverVersion: "9", protocolVersion: "1.0.0", transports: ["websocket"] };
+  let isClosed = false;
+  const pi = new PiClient(
+    () => (listener) => {
+      queueMicrotask(() => listener.frame(JSON.stringify({ type: "server_ready", data: ready })));
+      return { send: (frame) => sent.push(JSON.parse(frame).type), close: () => (isClosed = true) };
+    },
+    { silenceMs: 1, reconnect: false },
+  );
+  await pi.connect();
+  const since = performance.now();
+  while (performance.now() - since < 2);
+  t.mock.timers.tick(1);
+  assert.deepEqual(sent, ["health_check"]);
+  t.mock.timers.tick(60_000);
+  assert.deepEqual([pi.state.state, isClosed], ["live", false]);
+  t.mock.timers.tick(60_000);
+  assert.deepEqual([pi.state.state, isClosed], ["closed", true]);
 });
 
 const nested = (levels) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
