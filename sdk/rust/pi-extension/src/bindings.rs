@@ -1,4 +1,4 @@
-//! What the macro makes of the WIT package: every type and function of it, for whoever needs more than [`crate::Host`].
+//! What the macro makes of the WIT package: every type and function of it.
 
 #![allow(missing_docs, reason = "the package documents them")]
 

@@ -19,24 +19,28 @@ pub use self::{
             ToolDefinition, ToolResult,
         },
         pi::extension::{
+            credentials::Credential,
             exec::{Command, CommandOutput},
             fs::{DirectoryEntry, FileInfo, FileKind, WriteMode},
             hooks::{self, Event},
             http::{Request, Response},
             outcomes::{self, Outcome},
-            session::SessionState,
-            streams::{Chunk, StreamItem},
+            session::{
+                CommandInfo, CommandSource, ContextUsage, Delivery, EntrySelection, ForkPoint, ModelInfo, ModelName,
+                SessionMode, SessionState, ThinkingLevel, ToolInfo,
+            },
+            streams::{Channel, Chunk, Exit, Piece, ResponseHead, StreamEnd, StreamItem},
             tool::HostToolOutput,
             types::{
                 CommandDefinition, ContentBlock, ErrorCode, ErrorReport, Header, HostError, ImageBlock, Level,
                 ToolOutput,
             },
-            ui::{NoticeLevel, Placement},
+            ui::{ChoiceField, FieldAnswer, FormField, NoticeLevel, OpenField, Placement},
         },
     },
     component::Component,
     extension::{Extension, command, failed, input, register, said, tool},
-    host::Host,
+    host::{Completion, Host, Navigation, OwnMessage, Stream},
 };
 
 #[doc(hidden)]

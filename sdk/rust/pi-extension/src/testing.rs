@@ -1,30 +1,65 @@
-//! A host for unit tests: files in memory, programs that answer what a test says, and a list of what was asked.
+//! A host for unit tests: files in memory, everything else answers what a test says, and a list of what was asked.
+
+mod answers;
+mod stream;
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
 };
 
 use crate::{
-    Command, CommandOutput, DirectoryEntry, ErrorCode, ErrorReport, Extension, FileInfo, FileKind, Host, HostError,
-    HostToolOutput, Level, NoticeLevel, Outcome, Register, Request, Response, SessionState, ToolCall, ToolResult,
-    WriteMode,
-    bindings::pi::extension::{
-        session::{SessionMode, ThinkingLevel},
-        streams::Exit,
-    },
-    hooks::{Event, ToolCallEvent},
+    ContentBlock, Credential, ErrorCode, ErrorReport, Event, Extension, FieldAnswer, Header, HostError, HostToolOutput,
+    Outcome, Register, Response, ResponseHead, SessionMode, SessionState, SlashCommand, SlashResult, ThinkingLevel,
+    ToolCall, ToolResult, hooks::ToolCallEvent,
 };
 
-/// A host whose files and answers a test writes down.
-#[derive(Default)]
+pub use self::stream::TestStream;
+
+/// A host whose files and answers a test writes down. What no test prepared is refused, with a word about what is missing.
 pub struct TestHost {
     files: RefCell<BTreeMap<String, Vec<u8>>>,
     programs: BTreeMap<String, String>,
+    pages: BTreeMap<String, Response>,
+    tools: BTreeMap<String, HostToolOutput>,
     variables: BTreeMap<String, String>,
+    keys: BTreeMap<String, Credential>,
     denied: BTreeSet<String>,
     consents: bool,
+    /// By the title of the question.
+    answers: BTreeMap<String, String>,
+    forms: BTreeMap<String, Vec<(String, FieldAnswer)>>,
+    completions: RefCell<VecDeque<String>>,
+    entries: RefCell<Vec<String>>,
+    labels: RefCell<BTreeMap<String, String>>,
+    system_prompt: String,
+    editor: RefCell<Option<String>>,
+    state: RefCell<SessionState>,
     asked: RefCell<Vec<String>>,
+}
+
+impl Default for TestHost {
+    fn default() -> Self {
+        Self {
+            files: RefCell::default(),
+            programs: BTreeMap::new(),
+            pages: BTreeMap::new(),
+            tools: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            denied: BTreeSet::new(),
+            consents: false,
+            answers: BTreeMap::new(),
+            forms: BTreeMap::new(),
+            completions: RefCell::default(),
+            entries: RefCell::default(),
+            labels: RefCell::default(),
+            system_prompt: String::new(),
+            editor: RefCell::default(),
+            state: RefCell::new(state()),
+            asked: RefCell::default(),
+        }
+    }
 }
 
 impl TestHost {
@@ -46,23 +81,102 @@ impl TestHost {
         self
     }
 
+    /// What another machine answers to every request for a URL.
+    #[must_use]
+    pub fn page(mut self, url: &str, status: u16, body: &str) -> Self {
+        let head = ResponseHead { status, url: url.to_owned(), headers: Vec::new() };
+        self.pages.insert(url.to_owned(), Response { head, body: body.as_bytes().to_vec() });
+        self
+    }
+
+    /// The same, with all of the response.
+    #[must_use]
+    pub fn response(mut self, url: &str, response: Response) -> Self {
+        self.pages.insert(url.to_owned(), response);
+        self
+    }
+
+    /// A tool of somebody else that always says this.
+    #[must_use]
+    pub fn tool(self, name: &str, says: &str) -> Self {
+        let content = vec![ContentBlock::Text(says.to_owned())];
+        self.tool_output(name, HostToolOutput { content, details: None, is_error: false })
+    }
+
+    /// The same, with all of the output.
+    #[must_use]
+    pub fn tool_output(mut self, name: &str, output: HostToolOutput) -> Self {
+        self.tools.insert(name.to_owned(), output);
+        self
+    }
+
     #[must_use]
     pub fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// Denies a connector: `fs`, `exec`, `http`, `tool`, `session`, `ui`, `env` or `log`.
+    /// The raw key of a provider.
+    #[must_use]
+    pub fn key(mut self, provider: &str, key: &str) -> Self {
+        let headers: Vec<Header> = Vec::new();
+        self.keys.insert(provider.to_owned(), Credential { api_key: Some(key.to_owned()), headers });
+        self
+    }
+
+    /// Denies a connector: `fs`, `exec`, `http`, `tool`, `session`, `ui`, `events`, `env`, `credentials` or `log`.
     #[must_use]
     pub fn denies(mut self, connector: &str) -> Self {
         self.denied.insert(connector.to_owned());
         self
     }
 
-    /// Somebody who says yes to every question.
+    /// Somebody who says yes to every question that wants yes or no.
     #[must_use]
     pub fn consents(mut self) -> Self {
         self.consents = true;
+        self.state.borrow_mut().has_ui = true;
+        self
+    }
+
+    /// Somebody who answers the question of this title, be it a choice, a line or a text. All others are dismissed.
+    #[must_use]
+    pub fn answers(mut self, title: &str, answer: &str) -> Self {
+        self.answers.insert(title.to_owned(), answer.to_owned());
+        self
+    }
+
+    /// The same for several questions at once.
+    #[must_use]
+    pub fn fills_in(mut self, title: &str, answers: Vec<(String, FieldAnswer)>) -> Self {
+        self.forms.insert(title.to_owned(), answers);
+        self
+    }
+
+    /// What a model says, as JSON: the first to the first call of [`crate::Host::complete`], the second to the next.
+    #[must_use]
+    pub fn completes(self, message: &str) -> Self {
+        self.completions.borrow_mut().push_back(message.to_owned());
+        self
+    }
+
+    /// An entry of the session, as JSON.
+    #[must_use]
+    pub fn entry(self, entry: &str) -> Self {
+        self.entries.borrow_mut().push(entry.to_owned());
+        self
+    }
+
+    #[must_use]
+    pub fn system_prompt(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.system_prompt);
+        self
+    }
+
+    /// Another state of the session.
+    #[must_use]
+    pub fn state(self, change: impl FnOnce(&mut SessionState)) -> Self {
+        change(&mut self.state.borrow_mut());
         self
     }
 
@@ -89,115 +203,23 @@ fn fault(code: ErrorCode, message: impl Into<String>) -> HostError {
     HostError { code, message: message.into(), details: None, retryable: None }
 }
 
-/// A path without `./` at its beginning, and empty for the project itself.
-fn plain(path: &str) -> &str {
-    let path = path.trim_start_matches("./").trim_end_matches('/');
-    if path == "." { "" } else { path }
-}
-
-impl Host for TestHost {
-    fn read(&self, path: &str) -> Result<Vec<u8>, HostError> {
-        self.ask("fs", format!("read {path}"))?;
-        let files = self.files.borrow();
-        files.get(plain(path)).cloned().ok_or_else(|| fault(ErrorCode::Io, format!("ENOENT: {path}")))
-    }
-
-    fn list(&self, path: &str) -> Result<Vec<DirectoryEntry>, HostError> {
-        self.ask("fs", format!("list {path}"))?;
-        let folder = plain(path);
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let mut entries = BTreeMap::new();
-        for file in self.files.borrow().keys() {
-            if let Some(rest) = file.strip_prefix(&prefix) {
-                match rest.split_once('/') {
-                    Some((folder, _)) => entries.insert(folder.to_owned(), FileKind::Directory),
-                    None => entries.insert(rest.to_owned(), FileKind::File),
-                };
-            }
-        }
-        match entries.is_empty() && !folder.is_empty() {
-            true => Err(fault(ErrorCode::Io, format!("ENOENT: {path}"))),
-            false => Ok(entries.into_iter().map(|(name, kind)| DirectoryEntry { name, kind }).collect()),
-        }
-    }
-
-    fn stat(&self, path: &str) -> Result<Option<FileInfo>, HostError> {
-        self.ask("fs", format!("stat {path}"))?;
-        let files = self.files.borrow();
-        let path = plain(path);
-        let info = |kind, size| FileInfo { kind, size, modified_ms: None, mode: None };
-        if let Some(bytes) = files.get(path) {
-            return Ok(Some(info(FileKind::File, bytes.len() as u64)));
-        }
-        let is_folder = path.is_empty() || files.keys().any(|file| file.starts_with(&format!("{path}/")));
-        Ok(is_folder.then(|| info(FileKind::Directory, 0)))
-    }
-
-    fn write(&self, path: &str, content: &[u8], mode: WriteMode) -> Result<(), HostError> {
-        self.ask("fs", format!("write {path}"))?;
-        let mut files = self.files.borrow_mut();
-        if mode == WriteMode::CreateNew && files.contains_key(plain(path)) {
-            return Err(fault(ErrorCode::Io, format!("EEXIST: {path}")));
-        }
-        files.insert(plain(path).to_owned(), content.to_vec());
-        Ok(())
-    }
-
-    fn run(&self, command: &Command) -> Result<CommandOutput, HostError> {
-        self.ask("exec", format!("{} {}", command.command, command.args.join(" ")))?;
-        let prints = self.programs.get(&command.command);
-        let prints = prints.ok_or_else(|| fault(ErrorCode::Io, format!("ENOENT: {}", command.command)))?;
-        let exit = Exit { code: Some(0), killed: false };
-        Ok(CommandOutput { stdout: prints.clone().into_bytes(), stderr: Vec::new(), exit, truncated: false })
-    }
-
-    fn fetch(&self, request: &Request) -> Result<Response, HostError> {
-        self.ask("http", format!("{} {}", request.method, request.url))?;
-        Err(fault(ErrorCode::Io, "there is no network in a test"))
-    }
-
-    fn use_tool(&self, name: &str, input: &str) -> Result<HostToolOutput, HostError> {
-        self.ask("tool", format!("{name} {input}"))?;
-        Err(fault(ErrorCode::InvalidRequest, format!("there is no tool {name}")))
-    }
-
-    fn session_state(&self) -> Result<SessionState, HostError> {
-        self.ask("session", "state".to_owned())?;
-        Ok(SessionState {
-            session_id: "test".to_owned(),
-            file: None,
-            folder: None,
-            name: None,
-            leaf_id: None,
-            cwd: "/project".to_owned(),
-            model: None,
-            model_info: None,
-            thinking_level: ThinkingLevel::Off,
-            is_idle: true,
-            has_pending_messages: false,
-            mode: SessionMode::Print,
-            has_ui: self.consents,
-            is_project_trusted: true,
-            context_usage: None,
-        })
-    }
-
-    fn notify(&self, message: &str, _: NoticeLevel) -> Result<(), HostError> {
-        self.ask("ui", format!("notify {message}"))
-    }
-
-    fn confirm(&self, title: &str, message: &str) -> Result<bool, HostError> {
-        self.ask("ui", format!("confirm {title}: {message}"))?;
-        Ok(self.consents)
-    }
-
-    fn variable(&self, name: &str) -> Result<Option<String>, HostError> {
-        self.ask("env", name.to_owned())?;
-        Ok(self.variables.get(name).cloned())
-    }
-
-    fn log(&self, _: Level, event: &str, message: &str) -> Result<(), HostError> {
-        self.ask("log", format!("{event} {message}"))
+fn state() -> SessionState {
+    SessionState {
+        session_id: "test".to_owned(),
+        file: None,
+        folder: None,
+        name: None,
+        leaf_id: None,
+        cwd: "/project".to_owned(),
+        model: None,
+        model_info: None,
+        thinking_level: ThinkingLevel::Off,
+        is_idle: true,
+        has_pending_messages: false,
+        mode: SessionMode::Print,
+        has_ui: false,
+        is_project_trusted: true,
+        context_usage: None,
     }
 }
 
@@ -223,6 +245,12 @@ impl<E: Extension> Stage<E> {
         self.extension.call_tool(&self.host, call)
     }
 
+    /// Runs a slash command with these arguments.
+    pub fn command(&mut self, name: &str, arguments: &[&str]) -> Result<SlashResult, ErrorReport> {
+        let args = Some(arguments.iter().map(|it| (*it).to_owned()).collect());
+        self.extension.run_command(&self.host, SlashCommand { name: name.to_owned(), args, input: None })
+    }
+
     /// What it thinks of a tool call of the model.
     pub fn judge(&mut self, tool: &str, input: &serde_json::Value) -> Result<Outcome, ErrorReport> {
         let event =
@@ -233,9 +261,9 @@ impl<E: Extension> Stage<E> {
 
 /// The text of an answer.
 pub fn text(result: &ToolResult) -> String {
-    let text = |block: &crate::ContentBlock| match block {
-        crate::ContentBlock::Text(text) => text.clone(),
-        crate::ContentBlock::Image(image) => format!("[{}]", image.mime_type),
+    let text = |block: &ContentBlock| match block {
+        ContentBlock::Text(text) => text.clone(),
+        ContentBlock::Image(image) => format!("[{}]", image.mime_type),
     };
     result.output.content.iter().map(text).collect::<Vec<_>>().join("\n")
 }

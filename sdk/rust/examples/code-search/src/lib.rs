@@ -5,8 +5,8 @@
 pub mod lines;
 
 use pi_extension::{
-    ErrorReport, Extension, FileKind, Host, Register, ToolCall, ToolOutput, ToolResult, failed, input, register, said,
-    tool,
+    ContentBlock, ErrorReport, Extension, FileKind, Host, Register, ToolCall, ToolOutput, ToolResult, failed, input,
+    register, said, tool,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,6 +19,8 @@ const SKIPPED: [&str; 7] = [".git", "node_modules", "target", "dist", "build", "
 const MOST_FILES: usize = 2000;
 const MOST_BYTES: usize = 1 << 20;
 const DEFAULT_LIMIT: usize = 50;
+/// After so many files it is told how far the search has come.
+const NEWS: usize = 200;
 
 /// The extension. It keeps nothing.
 #[derive(Default)]
@@ -63,7 +65,8 @@ impl Extension for CodeSearch {
         if query.name.is_empty() || !query.name.chars().all(lines::is_name) {
             return Err(failed("bad_input", "name: expected letters, digits and underscores"));
         }
-        let search = Search { host, query: &query, limit: query.limit.unwrap_or(DEFAULT_LIMIT).max(1) };
+        let search =
+            Search { host, call_id: &call.call_id, query: &query, limit: query.limit.unwrap_or(DEFAULT_LIMIT).max(1) };
         let (found, is_cut) = search.run(query.path.as_deref().unwrap_or("."))?;
         Ok(answer(&query.name, &found, is_cut))
     }
@@ -71,6 +74,7 @@ impl Extension for CodeSearch {
 
 struct Search<'a, H> {
     host: &'a H,
+    call_id: &'a str,
     query: &'a Query,
     limit: usize,
 }
@@ -99,9 +103,11 @@ impl<H: Host> Search<'_, H> {
                 let path = if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
                 match entry.kind {
                     FileKind::Directory if !SKIPPED.contains(&entry.name.as_str()) => waiting.push(path),
-                    FileKind::File if files < MOST_FILES => {
-                        files += usize::from(self.file(&path, &mut found));
+                    FileKind::File if files < MOST_FILES && self.file(&path, &mut found) => {
+                        files += 1;
+                        self.tell(files, found.len());
                     }
+                    FileKind::File if files < MOST_FILES => {}
                     FileKind::File => is_cut = true,
                     _ => {}
                 }
@@ -111,6 +117,14 @@ impl<H: Host> Search<'_, H> {
         is_cut |= found.len() > self.limit;
         found.truncate(self.limit);
         Ok((found, is_cut))
+    }
+
+    /// Says how far it has come, now and then. A host that does not want to know is no reason to stop.
+    fn tell(&self, files: usize, places: usize) {
+        if files.is_multiple_of(NEWS) {
+            let news = format!("{places} places in {files} files so far");
+            let _ = self.host.tool_update(self.call_id, &[ContentBlock::Text(news)], None);
+        }
     }
 
     /// Looks into a file; whether it is one of code.

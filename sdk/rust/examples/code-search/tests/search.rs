@@ -60,6 +60,17 @@ fn what_cannot_be_found_is_said() {
 }
 
 #[test]
+fn long_search_says_how_far_it_has_come() {
+    let host =
+        (0..450).fold(TestHost::new(), |host, number| host.file(&format!("src/f{number:03}.rs"), "fn open() {}\n"));
+    let mut stage = Stage::<CodeSearch>::new(host);
+    stage.call("code_search", &json!({ "name": "open" })).expect("an answer");
+    let news: Vec<String> = stage.host.asked().into_iter().filter(|asked| asked.starts_with("events ")).collect();
+    let expected = ["200 places in 200 files so far", "400 places in 400 files so far"];
+    assert_eq!(news, expected.map(|news| format!("events tool-update test {news}")));
+}
+
+#[test]
 fn places_are_there_for_programs_too() {
     let mut stage = Stage::<CodeSearch>::new(project());
     let result = stage.call("code_search", &json!({ "name": "open", "kind": "use" })).expect("an answer");
