@@ -50,12 +50,3 @@ function readStored(): Language | undefined {
     return undefined; // Storage is off: the browser's language will do.
   }
 }
-
-/** A count with its unit shortened: 812, 8.4k, 1.2M. */
-export function short(count: number): string {
-  if (count < 1000) {
-    return String(Math.round(count));
-  }
-  const [value, unit] = count < 999_500 ? [count / 1000, "k"] : [count / 1_000_000, "M"];
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)}${unit}`;
-}

@@ -265,6 +265,21 @@ test("a model that fails is told with what to do, and can be asked again", async
   await expect(page.getByText("Better now.")).toBeVisible();
 });
 
+test("a failure that is tried again is a line, and what to do is said once at the end", async ({ page, desk }) => {
+  // More than are asked for before a failure counts as one of the session.
+  desk.model.says(...Array.from({ length: 20 }, () => ({ fail: 500 })));
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Hello");
+  const stop = page.getByRole("button", { name: "Do not try again" });
+  await expect(stop).toBeVisible();
+  await expect(page.locator("[data-role=assistant] .failed")).toHaveCount(1);
+  await expect(page.locator("[data-role=assistant] .failure")).toHaveCount(0);
+  await stop.click();
+  await expect(page.locator("[data-role=assistant] .failure")).toHaveCount(1);
+  await expect(page.getByText("Try again, choose another model")).toHaveCount(1);
+});
+
 test("model, thinking and name are chosen", async ({ page, desk }) => {
   await desk.enter(page);
   await desk.begin(page);

@@ -5,6 +5,32 @@ import { sessionFile } from "./support/long";
 import { gate } from "./support/model";
 import { type Desk, expect, test } from "./support/page";
 
+/** The strips above the answers, each of which leads to what the model saw. They come some time after the answer. */
+function stripsOf(page: Page) {
+  return page.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ });
+}
+
+/** One question after the other, each answered. */
+async function ask(page: Page, desk: Desk, ...questions: readonly string[]): Promise<void> {
+  for (const question of questions) {
+    await desk.say(page, question);
+    await desk.settled(page);
+  }
+}
+
+/** A session in which the first of two questions became a part of a summary. */
+async function compacted(page: Page, desk: Desk): Promise<void> {
+  const long = `A long first answer. ${"Words and more words. ".repeat(80)}`;
+  desk.model.says({ text: long }, { text: "A second answer." }, { text: "They talked about words." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await ask(page, desk, "first question", "second question");
+  await desk.say(page, "/compact");
+  // The summary is folded.
+  await expect(page.getByText("They talked about words.")).toBeAttached();
+  await expect(page.getByText("Earlier messages are a summary for the model now.")).toBeVisible();
+}
+
 test("a strip above the answer leads to what the model saw, and a tool that is turned off is gone from the next request", async ({ page, desk }) => {
   await desk.server.write("project/AGENTS.md", "Use tabs, and say so.\n");
   desk.model.says({ text: "First answer." }, { text: "Second answer." });
@@ -12,7 +38,7 @@ test("a strip above the answer leads to what the model saw, and a tool that is t
   await desk.begin(page);
   await desk.say(page, "Hello there");
   await desk.settled(page);
-  const strip = page.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ });
+  const strip = stripsOf(page);
   await expect(strip).toHaveCount(1);
   await strip.click();
   await expect(page.locator('[data-kind="system_prompt"]').first()).toBeVisible();
@@ -97,7 +123,7 @@ test("an answer has its strip before the run ends", async ({ page, desk }) => {
   await desk.begin(page);
   await desk.say(page, "Look around");
   await expect(page.getByText("Half")).toBeVisible();
-  const strip = page.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ });
+  const strip = stripsOf(page);
   await expect(strip).toHaveCount(1);
   rest.open();
   await desk.settled(page);
@@ -123,7 +149,7 @@ test("every request of a long run is listed and has its strip", async ({ page, d
     await expect(first).toBeInViewport({ timeout: 1000 });
   }).toPass({ timeout: 30_000 });
   const answer = page.locator('[data-row][aria-posinset="2"]');
-  await answer.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ }).click();
+  await stripsOf(page).and(answer.getByRole("link")).click();
   await expect(page.locator(".scrubber .told")).toContainText(`Request 1 of ${TURNS}`);
 });
 
@@ -131,24 +157,11 @@ test.describe("compaction", () => {
   test.use({ settings: { compaction: { keepRecentTokens: 20, reserveTokens: 100 } } });
 
   test("a compaction is drawn as before and after", async ({ page, desk }) => {
-    desk.model.says(
-      { text: `A long first answer. ${"Words and more words. ".repeat(80)}` },
-      { text: "A second answer." },
-      { text: "They talked about words." },
-      { text: "A third answer." },
-    );
-    await desk.enter(page);
-    await desk.begin(page);
-    for (const words of ["first question", "second question"]) {
-      await desk.say(page, words);
-      await desk.settled(page);
-    }
-    await desk.say(page, "/compact");
-    // The summary is folded.
-    await expect(page.getByText("They talked about words.")).toBeAttached();
-    await desk.say(page, "third question");
-    await desk.settled(page);
-    await page.getByRole("link", { name: /What the model saw/ }).last().click();
+    await compacted(page, desk);
+    desk.model.says({ text: "A third answer." });
+    await ask(page, desk, "third question");
+    await expect(stripsOf(page)).toHaveCount(3);
+    await stripsOf(page).last().click();
     await expect(page.locator(".scrubber .told")).toContainText(/Request (\d+) of \1 /);
     await expect(page.locator(".scrubber .funnel")).toHaveCount(1);
     await page.getByRole("button", { name: /compacted/i }).click();
@@ -157,20 +170,12 @@ test.describe("compaction", () => {
     await expect(page.locator(".rows .row.removed").first()).toContainText("first question");
   });
 
-  test("what was said before a compaction is not told to be the beginning, and can be read", async ({ page, desk }) => {
-    desk.model.says({ text: `A long first answer. ${"Words and more words. ".repeat(80)}` }, { text: "A second answer." }, { text: "They talked about words." });
-    await desk.enter(page);
-    await desk.begin(page);
-    for (const words of ["first question", "second question"]) {
-      await desk.say(page, words);
-      await desk.settled(page);
-    }
-    await desk.say(page, "/compact");
-    await expect(page.getByText("They talked about words.")).toBeAttached();
-    await expect(page.getByText("The beginning of the conversation")).toHaveCount(0);
-    await page.getByRole("link", { name: "Read it as the model saw it last" }).click();
-    await expect(page.locator("article.segment").filter({ hasText: "first question" })).toBeVisible();
-    await expect(page.locator("article.segment").filter({ hasText: "A long first answer." })).toHaveCount(1);
+  test("what was said before a compaction is read above its summary", async ({ page, desk }) => {
+    await compacted(page, desk);
+    // The summary stands between what it stands for and what was kept.
+    await expect(page.getByText("The beginning of the conversation")).toBeVisible();
+    await expect(page.locator("[data-role=user], [data-role=compactionSummary]")).toHaveText([/first question/, /summarised/, /second question/]);
+    await expect(page.getByText("A long first answer.")).toBeVisible();
   });
 });
 
@@ -179,10 +184,7 @@ test("strips load what they draw and not what was said", async ({ page, desk }) 
   desk.model.otherwise({ text: "some words that fill a window ".repeat(1000) });
   await desk.enter(page);
   await desk.begin(page);
-  for (let turn = 0; turn < turns; turn += 1) {
-    await desk.say(page, `question ${turn}`);
-    await desk.settled(page);
-  }
+  await ask(page, desk, ...Array.from({ length: turns }, (_, turn) => `question ${turn}`));
   const loaded = { get_strip: 0, get_envelope: 0 };
   page.on("websocket", (socket) => {
     socket.on("framereceived", ({ payload }) => {
@@ -193,7 +195,7 @@ test("strips load what they draw and not what was said", async ({ page, desk }) 
     });
   });
   await page.reload();
-  const strips = page.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ });
+  const strips = stripsOf(page);
   // Through the whole conversation: each is read when it comes into sight.
   const up = async () => {
     await page.locator(".scroller").evaluate((node) => {
@@ -258,7 +260,7 @@ test("the strip of a recorded session has the same pixels in every browser that 
     await one.setViewportSize({ width: 1280, height: 800 });
     await one.reload();
     await one.locator("[data-session]").filter({ hasText: name }).locator(".open").click();
-    const strip = one.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ });
+    const strip = stripsOf(one);
     await expect(strip).toHaveCount(4);
     await strip.nth(2).click();
     await expect(one.locator(".scrubber .told")).toContainText("Request 3 of 4");
@@ -273,10 +275,7 @@ test("whether the cache held is what the provider said", async ({ page, desk }) 
   desk.model.says({ text: "One." }, { text: "Two.", cached: 1100 }, { text: "Three.", cached: 0 });
   await desk.enter(page);
   const session = await desk.begin(page);
-  for (const words of ["first", "second", "third"]) {
-    await desk.say(page, words);
-    await desk.settled(page);
-  }
+  await ask(page, desk, "first", "second", "third");
   await page.goto(`${desk.server.origin}/#/s/${session}/diff`);
   await expect(page.locator("p.kept")).toContainText("but the provider read 0 of");
   await expect(page.locator("p.kept")).toContainText("expired or was not kept");

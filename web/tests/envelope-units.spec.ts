@@ -396,8 +396,8 @@ test("giant and deep documents are read", () => {
 test("numbers are told as people read them", () => {
   expect([0, 999, 1000, 1234567].map(grouped)).toEqual(["0", "999", "1,000", "1,234,567"]);
   expect([-1200, 0, 5].map(signed)).toEqual(["−1,200", "0", "+5"]);
-  expect([0, 812, 8400, 84_210, 999_499, 1_200_000].map(short)).toEqual(["0", "812", "8.4k", "84k", "999k", "1.2M"]);
+  expect([0, 812, 8400, 9_960, 84_210, 999_499, 1_200_000].map(short)).toEqual(["0", "812", "8.4k", "10k", "84k", "999k", "1.2M"]);
   expect([0, 0.0004, 0.054, 0.5, 1].map(percent)).toEqual(["0.0%", "<0.1%", "5.4%", "50%", "100%"]);
-  expect([0, 1023, 1536, 5_000_000].map(bytes)).toEqual(["0 B", "1023 B", "1.5 KB", "4.8 MB"]);
+  expect([0, 999, 1000, 1536, 9999, 999_499, 999_500, 5_000_000, 4e12].map(bytes)).toEqual(["0 B", "999 B", "1.0 kB", "1.5 kB", "10 kB", "999 kB", "1.0 MB", "5.0 MB", "4000 GB"]);
   expect([0.00001, 0.00123, 0.5, 12.345].map(dollars)).toEqual(["<$0.0001", "$0.0012", "$0.50", "$12.35"]);
 });

@@ -93,6 +93,7 @@ test.describe("an extension that wants to be taken for the host", () => {
     await desk.enter(page);
     await desk.begin(page);
     await desk.say(page, "/trick");
+    await expect(page.locator(".outgoing")).toContainText("the server works on it");
     for (const [words, answer] of [["The model asks for exec: rm -r /", /^No/], ["This is the program itself, no extension.", /^No/]] as const) {
       const card = question(page, words);
       await expect(card).toHaveAccessibleName(/^A question for you, Extension pi: /);

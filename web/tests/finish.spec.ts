@@ -113,14 +113,38 @@ test("help lists all keys, and everything is reached without a mouse", async ({ 
   await expect(page.getByRole("searchbox", { name: "Search sessions" })).toBeFocused();
 });
 
+test("a window that was closed takes no other one with it", async ({ page, desk }) => {
+  await desk.enter(page);
+  await page.locator("#main").focus();
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog", { name: "Keys" })).toBeVisible();
+  // The browser tells that it was closed some time after: by then somebody may have opened the next one.
+  await page.evaluate(async () => {
+    const help = document.querySelector("dialog") as HTMLDialogElement;
+    const told = new Promise((resolve) => help.addEventListener("close", resolve));
+    help.close();
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true, cancelable: true }));
+    await told;
+  });
+  await expect(page.getByRole("combobox")).toBeFocused();
+});
+
 test("a phone has everything, in one column", async ({ page, desk }) => {
   await page.setViewportSize({ width: 375, height: 720 });
   await desk.enter(page);
-  await desk.begin(page);
+  const session = await desk.begin(page);
   desk.model.says({ text: "A wide table:\n\n| a | b | c | d |\n|---|---|---|---|\n| some long words | more long words | and more | and even more |\n\n```\na very long line of code that does not fit on a small screen at all, not even nearly\n```" });
   await desk.say(page, "Show me");
   await desk.settled(page);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
+  await desk.say(page, "And what is there to say about everything else that does not fit on a small screen either?");
+  await desk.settled(page);
+  await page.goto(`${desk.server.origin}/#/s/${session}/diff`);
+  const row = page.locator(".rows .row").last();
+  await expect(row).toContainText("And what is there");
+  const { x, width } = (await row.boundingBox()) ?? { x: 0, width: Number.POSITIVE_INFINITY };
+  expect(x + width).toBeLessThanOrEqual(375);
+  await page.goto(`${desk.server.origin}/#/s/${session}`);
   await page.getByRole("button", { name: "Sessions" }).click();
   await expect(page.getByRole("searchbox", { name: "Search sessions" })).toBeVisible();
   await page.keyboard.press("Escape");

@@ -42,3 +42,13 @@ test("links to a session, a message and a segment hold when the session was clos
   await other.goto(message);
   await expect(other.locator("[data-role=user]")).toContainText("Remember this");
 });
+
+test("a link to a session that nobody has says so in the words of the page", async ({ page, desk }) => {
+  await desk.enter(page);
+  await page.goto(`${desk.server.origin}/#/s/nobody-has-this`);
+  const told = page.getByRole("main");
+  await expect(told).toContainText("The server has no such session");
+  await expect(told).not.toContainText("load_session");
+  await told.getByRole("link", { name: "Show the other sessions" }).click();
+  await expect(page).toHaveURL(/#\/$/);
+});

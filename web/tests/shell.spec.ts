@@ -41,3 +41,12 @@ test("a shell command that works is there after a reload, and runs once", async 
   await expect(done).not.toContainText("once\nonce");
   await expect(shell).toHaveCount(0);
 });
+
+test("the tree says of a shell command what it is", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "!echo hello");
+  await expect(page.locator("[data-role=bashExecution]")).toContainText("hello");
+  await desk.turn(page, "/tree");
+  await expect(page.getByRole("treeitem").filter({ hasText: "echo hello" })).toContainText("shell");
+});

@@ -1,7 +1,7 @@
 /** Parts of the page that are plain functions. No browser is needed for these. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
-import { optionText } from "../src/chat/approval";
+import { optionText, reachText } from "../src/chat/approval";
 import { originOf, shownName } from "../src/chat/origin";
 import { complete, matching, triggerAt } from "../src/chat/complete";
 import { keyName } from "../src/chat/keys";
@@ -175,6 +175,12 @@ test("answers to an approval have words of their own", () => {
   const texts = ["approval.once", "approval.session", "approval.all", "approval.lasting", "question.no", "approval.not", "approval.never"];
   expect(options.map(optionText)).toEqual(texts);
   expect(optionText("Blue")).toBeUndefined();
+});
+
+test("how far a yes for longer reaches is told where it has bounds", () => {
+  const broad = (capability: string) => ["No", "Yes, this once", `Yes, ${capability} for this session`, `Yes, ${capability} for 30 days`];
+  expect(["read", "http", "env", "constructor"].map((capability) => reachText(capability, broad(capability)))).toEqual(["approval.reach.files", "approval.reach.hosts", undefined, undefined]);
+  expect(reachText("exec", ["No", "Yes, this once", "Yes, for this session"])).toBeUndefined();
 });
 
 test("files in a message are told from its words", () => {

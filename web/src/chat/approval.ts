@@ -18,3 +18,17 @@ const OPTIONS: readonly { option: RegExp; text: TextKey }[] = [
 export function optionText(option: string): TextKey | undefined {
   return OPTIONS.find((known) => known.option.test(option))?.text;
 }
+
+/** What a yes leads to that holds for longer than once, as far as a capability has bounds. */
+const REACH: Readonly<Record<string, TextKey>> = {
+  read: "approval.reach.files",
+  write: "approval.reach.files",
+  exec: "approval.reach.files",
+  http: "approval.reach.hosts",
+};
+
+/** How far the answers reach that speak of a capability; nothing if none does, or if it has no bounds. */
+export function reachText(capability: string, options: readonly string[]): TextKey | undefined {
+  const isBroad = options.some((option) => ["approval.all", "approval.lasting"].includes(optionText(option) ?? ""));
+  return isBroad && Object.hasOwn(REACH, capability) ? REACH[capability] : undefined;
+}

@@ -135,7 +135,8 @@ export class Conversation {
       });
       this.isThere = this.movedTo === undefined;
     } catch (error) {
-      this.problem = trouble(error);
+      // What the server advises is for programs.
+      this.problem = hasCode(error, "session_not_found") ? { text: t("session.missing"), hint: t("session.missing.next") } : trouble(error);
     }
   }
 
@@ -317,9 +318,13 @@ export class Conversation {
 
   async compact(words: string): Promise<void> {
     this.isCompacting = true;
-    await this.try(() => this.session.request({ type: "compact", ...(words === "" ? {} : { customInstructions: words }) }));
+    const done = await this.try(() => this.session.request({ type: "compact", ...(words === "" ? {} : { customInstructions: words }) }));
     this.isCompacting = false;
     await this.reload();
+    if (done !== undefined) {
+      // The summary may stand far above what is in sight.
+      this.stage.notice("info", t("compact.done"));
+    }
   }
 
   /** Does something that may fail, and says so if it does. */
@@ -426,6 +431,9 @@ export class Conversation {
   }
 
   private hearServer(event: ServerEvent): void {
+    if (event.type === "command_started") {
+      this.outbox.start(event.data.commandId);
+    }
     if (event.type === "command_finished" && event.data.sessionId === this.id && event.data.success) {
       const type = event.data.commandType;
       if ((REWRITES as readonly string[]).includes(type)) {

@@ -1,4 +1,4 @@
-/** A session as a file in the browser of whoever looks at it. */
+/** What the server hands out as a file, in the browser of whoever looks at it: a session, or the output of a command. */
 
 /** What the server writes; see `GET /export`. */
 export const FORMS = ["html", "markdown", "envelope", "viewer"] as const;
@@ -20,6 +20,19 @@ export async function download(session: string, form: Form): Promise<string> {
   // The browser has taken it by then.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
   return name;
+}
+
+/** Where all that a command said is handed out whose output was too long; its message names the file on the server. */
+export function outputAddress(session: string, path: string): string {
+  return `/output?${new URLSearchParams({ session, name: path.split(/[\\/]/).at(-1) ?? "" }).toString()}`;
+}
+
+export async function fetchOutput(address: string): Promise<string> {
+  const answer = await fetch(address);
+  if (!answer.ok) {
+    throw new Error(await reasonOf(answer));
+  }
+  return answer.text();
 }
 
 async function reasonOf(answer: Response): Promise<string> {

@@ -261,13 +261,24 @@ export class Messages {
 
   private showRows(): void {
     let previous: string | undefined;
+    // Stands before what was kept, and was written after it: only what was said since follows it.
+    let summary: Item | undefined;
     const rows: Row[] = [];
-    for (const { row, entryId } of this.items) {
+    for (const item of this.items) {
+      const { row, entryId, message } = item;
+      if (message.role !== "compactionSummary" && summary !== undefined && message.timestamp >= summary.message.timestamp) {
+        previous = summary.entryId ?? previous;
+        summary = undefined;
+      }
       if (row !== undefined) {
         row.previous = previous;
         rows.push(row);
       }
-      previous = entryId ?? previous;
+      if (message.role === "compactionSummary") {
+        summary = item;
+      } else {
+        previous = entryId ?? previous;
+      }
     }
     this.rows = rows;
   }

@@ -26,6 +26,8 @@ export function isKnown({ at }: { at: number }): boolean {
 
 export class Outbox {
   all = $state.raw<readonly Outgoing[]>([]);
+  /** The ids of those that the server works on: a command of an extension may take long and become no message. */
+  begun = $state.raw<ReadonlySet<string>>(new Set());
   private readonly key: string;
   /** Those that wait for an answer of the server; others were sent by a page that was left. */
   private readonly underWay = new Set<string>();
@@ -44,6 +46,13 @@ export class Outbox {
     this.underWay.add(outgoing.id);
     if (!this.all.some(({ id }) => id === outgoing.id)) {
       this.keep([...this.all, outgoing]);
+    }
+  }
+
+  /** The server works on one of these, or on something else. */
+  start(id: string): void {
+    if (this.all.some((outgoing) => outgoing.id === id)) {
+      this.begun = new Set(this.begun).add(id);
     }
   }
 

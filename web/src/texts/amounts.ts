@@ -1,4 +1,4 @@
-/** Money, times and sizes in words. */
+/** Money and times in words. */
 import { currentLanguage, t } from "../texts";
 
 /** $0.0042, $0.42, $12.30: never rounded to nothing. */
@@ -36,12 +36,4 @@ export function ago(at: number, now: number): string {
   }
   const hours = Math.floor(minutes / 60);
   return hours < 24 ? t("ago.hours", { count: hours }) : t("ago.days", { count: Math.floor(hours / 24) });
-}
-
-/** 512 B, 1.4 kB, 23 MB. */
-export function bytes(count: number): string {
-  const units = ["B", "kB", "MB", "GB"];
-  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, count)) / 3));
-  const value = count / 1000 ** power;
-  return `${power > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
 }

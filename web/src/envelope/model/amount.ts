@@ -21,14 +21,16 @@ export function percent(share: number): string {
   return share > 0 && share < 0.001 ? "<0.1%" : `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}%`;
 }
 
+/** In thousands, as disks and networks are counted: 512 B, 1.4 kB, 23 MB. */
 export function bytes(count: number): string {
-  const units = ["B", "KB", "MB", "GB"];
+  const units = ["B", "kB", "MB", "GB"];
   let [value, unit] = [count, 0];
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
+  // What would be rounded to a thousand is one of the next.
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
     unit += 1;
   }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+  return `${unit === 0 || value >= 9.95 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
 export function dollars(amount: number): string {
