@@ -96,6 +96,7 @@ mod tests {
             extension_logs: None,
             server: Vec::new(),
             scratch: crate::scratch::Scratch::new(&std::env::temp_dir()),
+            stock: crate::stock::StockRoom::default(),
         };
         for (line, on_stderr, on_terminal, elsewhere) in [
             ("pi envelop", true, true, false),

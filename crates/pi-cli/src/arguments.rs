@@ -1,5 +1,6 @@
 //! The words that a person types.
 
+pub(crate) mod call;
 pub(crate) mod config;
 pub(crate) mod ext;
 mod help;
@@ -390,6 +391,7 @@ impl Command {
             Command::Provider(ProviderCommand::Show(arguments)) => arguments.json,
             Command::Provider(ProviderCommand::Validate(arguments)) => arguments.json,
             Command::Provider(ProviderCommand::Test(arguments)) => arguments.json,
+            Command::Provider(ProviderCommand::Call(command)) => command.wants_json(),
             Command::Ask(arguments) => arguments.json,
             Command::Sessions(arguments) => arguments.json,
             Command::Context(arguments) => arguments.json,

@@ -8,10 +8,11 @@ use std::{
 };
 
 use pi_provider::{
-    Call, CallError, Secret, StreamEvent,
+    Call, CallError, Secret, StreamEvent, Target,
     assembly::{Asked, Assembly, End},
     client::{Client, Facts, RetryListener, Settings, Timeouts},
     credential::{Credential, Resolved, SourceKind, in_the_clear},
+    operation::Asking,
     retry::Retrying,
     transport::Network,
 };
@@ -108,6 +109,11 @@ impl Asker {
         });
         let client = client(timeouts, &listener);
         Ok(Asker { client, timeouts, listener, credential, cancel: CancellationToken::new(), retries })
+    }
+
+    /// For calls that are no chats.
+    pub(crate) fn asking<'a>(&'a self, target: &'a Target<'a>) -> Asking<'a> {
+        Asking { client: &self.client, target, credential: self.credential.as_ref(), cancel: &self.cancel }
     }
 
     /// What to say, before anything is sent, of a credential that travels to a server elsewhere in the clear.
@@ -255,7 +261,12 @@ pub(crate) fn resolve(reach: &ReachArguments, chosen: &Chosen, providers: &Provi
 
 /// The credential that was spelled out by the name of its variable.
 pub(crate) fn explicit(reach: &ReachArguments) -> Result<Option<Secret>, ModelFailure> {
-    let Some(name) = &reach.api_key_env else { return Ok(None) };
+    spelled_out(reach.api_key_env.as_deref())
+}
+
+/// The same by that name alone.
+pub(crate) fn spelled_out(api_key_env: Option<&str>) -> Result<Option<Secret>, ModelFailure> {
+    let Some(name) = api_key_env else { return Ok(None) };
     let value = env::lookup(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
     Ok(Some(Secret::new(value.ok_or_else(|| not_set(name))?)))
 }

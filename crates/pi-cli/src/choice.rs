@@ -1,9 +1,10 @@
 //! Which model is asked, and why.
 //!
 //! What was named; else what the settings name; else of the providers whose credential is found that whose usual model
-//! costs least; else one of the user's own that needs none; else a server on this machine; else the demo. Whoever is
-//! asked, the command says so. What a provider's usual model is stands in [`usual`].
+//! costs least, of those that call tools if any does; else one of the user's own that needs none; else a server on this
+//! machine; else the demo. Whoever is asked, the command says so. What a provider's usual model is stands in [`usual`].
 
+pub(crate) mod ending;
 mod preference;
 mod spoken;
 mod usual;
@@ -13,9 +14,9 @@ use std::{fmt, time::Duration};
 use pi_provider::{
     CallError, Target,
     catalog::{Asked, Entry, FindError, Found, Origin},
-    credential::{SourceKind, Trust},
+    credential::{AttachError, Credential, SourceKind, Trust, attach},
     guardrail::Guardrails,
-    local::{self, Probe},
+    local::{self, Probe, Served},
     manifest::{Capability, Format, ModelEntry, load, model::Pricing},
     transport::{Network, Transport},
 };
@@ -24,6 +25,7 @@ use url::Url;
 
 use crate::{
     arguments::model::ReachArguments,
+    asking,
     console::Console,
     env,
     failure::{Failure, ModelFailure},
@@ -76,13 +78,18 @@ pub(crate) enum Why {
     Credential {
         /// Where it is.
         source: String,
-        /// How many providers have one.
+        /// How many providers have one, those that were left aside not counted.
         count: usize,
+        /// How many were left aside because their usual model calls no tools.
+        without_tools: usize,
         priced: Priced,
     },
     OwnWithout,
     Local,
-    Demo,
+    Demo {
+        /// What runs on this machine and cannot be asked, in words.
+        beside: Option<String>,
+    },
 }
 
 /// Of how many of the providers that could be asked the price is known.
@@ -100,6 +107,8 @@ pub(crate) struct Wanted<'a> {
     /// Whose it is, where that was said apart from its name.
     pub(crate) provider: Option<&'a str>,
     pub(crate) base_url: Option<&'a str>,
+    /// The variable that holds the credential for that address, where one was named.
+    pub(crate) api_key_env: Option<&'a str>,
 }
 
 impl Wanted<'_> {
@@ -171,7 +180,7 @@ impl Chosen {
             | Why::Credential { .. }
             | Why::OwnWithout
             | Why::Local
-            | Why::Demo => None,
+            | Why::Demo { .. } => None,
         }
     }
 
@@ -193,8 +202,19 @@ impl fmt::Display for Why {
             Why::SessionAt { address } => write!(f, "at {address}, where this session was led before"),
             Why::Chosen => f.write_str("chosen here"),
             Why::Settings => f.write_str("the default in settings.json"),
-            Why::Credential { source, count: ..=1, .. } => write!(f, "its credential is found in {source}"),
-            Why::Credential { source, count, priced } => {
+            Why::Credential { source, count: ..=1, without_tools: 0, .. } => {
+                write!(f, "its credential is found in {source}")
+            }
+            Why::Credential { source, count: ..=1, without_tools, .. } => {
+                let all = without_tools + 1;
+                write!(
+                    f,
+                    "its credential is found in {source}, and of {all} providers with one only its usual model calls \
+                     tools; --model names another"
+                )
+            }
+            Why::Credential { source, count, without_tools, priced } => {
+                let called = if *without_tools == 0 { "" } else { " whose usual model calls tools" };
                 let reason = match priced {
                     Priced::All => "its usual model costs least",
                     Priced::Some => "its usual model costs least as far as prices are known",
@@ -202,12 +222,14 @@ impl fmt::Display for Why {
                 };
                 write!(
                     f,
-                    "its credential is found in {source}, and of {count} providers with one {reason}; --model names another"
+                    "its credential is found in {source}, and of {count} providers with one{called} {reason}; --model \
+                     names another"
                 )
             }
             Why::OwnWithout => f.write_str("a provider of your own that needs no credential"),
             Why::Local => f.write_str("it runs on this machine"),
-            Why::Demo => f.write_str("there is no credential and no server on this machine"),
+            Why::Demo { beside: None } => f.write_str("there is no credential and no server on this machine"),
+            Why::Demo { beside: Some(beside) } => write!(f, "there is no credential, and {beside}"),
         }
     }
 }
@@ -220,12 +242,19 @@ pub(crate) async fn choose(
     console: &mut Console,
 ) -> Result<Chosen, Failure> {
     let chosen = find(wanted, preference, providers, console).await?;
-    tell_idle_guardrails(&chosen, console);
+    tell(&chosen, console);
     Ok(chosen)
 }
 
-/// A filter that is to keep something back and finds nothing is not to be relied on.
-fn tell_idle_guardrails(chosen: &Chosen, console: &mut Console) {
+/// What nobody would notice: a model that ends, a header without its value, or a filter that is to keep something back and
+/// finds nothing.
+fn tell(chosen: &Chosen, console: &mut Console) {
+    if let Some(note) = ending::note(chosen) {
+        console.note(&note);
+    }
+    for (name, missing) in chosen.entry.missing_headers(chosen.known.as_ref(), &env::lookup) {
+        console.note(&format!("header {} is not sent: {missing}", name.to_lowercase()));
+    }
     for problem in Guardrails::compile(&chosen.entry.manifest.guardrails).idle() {
         console.note(&format!("{problem} and keeps nothing back (manifest of {})", chosen.entry.manifest.id));
     }
@@ -239,7 +268,7 @@ async fn find(
 ) -> Result<Chosen, Failure> {
     if let Some(address) = wanted.base_url {
         if wanted.model.is_none() && wanted.provider.is_none_or(|provider| provider == SERVER_ID) {
-            return the_only_one_at(address, console).await;
+            return the_only_one_at(address, wanted.api_key_env, console).await;
         }
         return at(address, wanted, providers);
     }
@@ -257,13 +286,27 @@ async fn find(
         return Ok(Chosen::of(&found, Why::OwnWithout)?);
     }
     providers.look_around(console).await;
-    let local = providers.found().iter().find_map(|id| usual_model(providers.catalog.provider(id.as_str())?));
-    if let Some(found) = local {
+    let here = || providers.found().iter().filter_map(|id| providers.catalog.provider(id.as_str()));
+    let answering = here().filter_map(usual_model).find(|found| answers(found.model));
+    if let Some(found) = answering {
         return Ok(Chosen::of(&found, Why::Local)?);
     }
+    let beside = here().next().map(unfit);
     let demo = providers.get(DEMO)?;
     let found = usual_model(demo).ok_or_else(|| ModelFailure::NoModelNamed { provider: DEMO.to_owned() })?;
-    Ok(Chosen::of(&found, Why::Demo)?)
+    Ok(Chosen::of(&found, Why::Demo { beside })?)
+}
+
+/// Why a server on this machine is not asked although it runs.
+fn unfit(entry: &Entry) -> String {
+    let (provider, models) = (&entry.manifest.id, &entry.manifest.models);
+    match models.keys().next() {
+        None => format!("{provider} on this machine has no model"),
+        Some(only) if models.len() == 1 => {
+            format!("the only model of {provider} on this machine, {only}, answers no questions")
+        }
+        Some(_) => format!("none of the {} models of {provider} on this machine answers questions", models.len()),
+    }
 }
 
 /// Provider and model of the name that was meant, where no provider of that name is known: an extension may bring one. Not
@@ -290,7 +333,7 @@ pub(crate) async fn of_session(
     console: &mut Console,
 ) -> Result<Chosen, Failure> {
     let chosen = named(name, Why::Session, providers, console).await?;
-    tell_idle_guardrails(&chosen, console);
+    tell(&chosen, console);
     Ok(chosen)
 }
 
@@ -334,15 +377,27 @@ fn at(address: &str, wanted: Wanted<'_>, providers: &Providers) -> Result<Chosen
 }
 
 /// The model of a server that has only one; of several nobody knows which is meant.
-async fn the_only_one_at(address: &str, console: &mut Console) -> Result<Chosen, Failure> {
+async fn the_only_one_at(address: &str, api_key_env: Option<&str>, console: &mut Console) -> Result<Chosen, Failure> {
     let address = checked(address)?;
+    let auth = server("").entry.manifest.endpoint.auth.clone();
+    let key = asking::spelled_out(api_key_env)?.map(|secret| attach(&auth, &Credential::key(secret))).transpose();
+    let unusable =
+        |error: AttachError| CallError::Option { option: "credential".to_owned(), reason: error.to_string() };
+    let credential = key.map_err(|error| ModelFailure::Call(unusable(error)))?;
     console.activity(&format!("asking {} for its models", without_secrets(&address)));
     let transport = Transport::new(&Network::from_environment(&env::lookup), LIST_PATIENCE);
     let served = match &transport {
-        Ok(transport) => local::served_at(transport, &address, LIST_PATIENCE).await,
-        Err(_) => None,
+        Ok(transport) => local::served_at(transport, &address, credential.as_ref(), LIST_PATIENCE).await,
+        Err(_) => Served::Nothing,
     };
-    match served.unwrap_or_default().as_slice() {
+    let models = match served {
+        Served::Models(models) => models,
+        Served::Nothing => Vec::new(),
+        Served::Refused { status } => {
+            return Err(ModelFailure::ListRefused { address: without_secrets(&address), status }.into());
+        }
+    };
+    match models.as_slice() {
         [model] => Ok(Chosen { base_url: Some(address), ..server(model) }),
         [] => Err(ModelFailure::NoModelAtAddress.into()),
         several => Err(ModelFailure::SeveralAtAddress { models: several.to_vec() }.into()),
@@ -481,7 +536,8 @@ pub(crate) fn answers(model: Option<&ModelEntry>) -> bool {
 }
 
 /// Of the providers that need a credential and have one, that whose usual model costs least; of several that cost the
-/// same, or whose price nobody knows, the first.
+/// same, or whose price nobody knows, the first. Those whose usual model calls no tools count where there are no others:
+/// most work needs them.
 fn with_credential(providers: &Providers) -> Option<(Found<'_>, Why)> {
     let asked = |entry| {
         let shown = Shown::of(&providers.credential(entry, None));
@@ -492,6 +548,8 @@ fn with_credential(providers: &Providers) -> Option<(Found<'_>, Why)> {
     // Manifests of which nothing is wanted are not read.
     let entries = providers.catalog.providers().filter(|entry| providers.may_have_credential(entry));
     let all: Vec<(Found<'_>, String)> = entries.filter_map(asked).collect();
+    let (calling, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(found, _)| usual::calls_tools(found));
+    let (all, without_tools) = if calling.is_empty() { (others, 0) } else { (calling, others.len()) };
     let count = all.len();
     let price = |found: &Found<'_>| usual::price(found.model);
     let priced = match all.iter().filter(|(found, _)| price(found).is_some()).count() {
@@ -501,7 +559,7 @@ fn with_credential(providers: &Providers) -> Option<(Found<'_>, Why)> {
     };
     let rank = |found: &Found<'_>| price(found).unwrap_or(f64::INFINITY);
     let (found, source) = all.into_iter().min_by(|(left, _), (right, _)| rank(left).total_cmp(&rank(right)))?;
-    Some((found, Why::Credential { source, count, priced }))
+    Some((found, Why::Credential { source, count, without_tools, priced }))
 }
 
 /// The first provider that the user wrote down and that needs no credential. Servers that are looked for come later.

@@ -406,6 +406,7 @@ mod tests {
             extension_logs: None,
             server: Vec::new(),
             scratch: crate::scratch::Scratch::new(&std::env::temp_dir()),
+            stock: crate::stock::StockRoom::default(),
         }
     }
 

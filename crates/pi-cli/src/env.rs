@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use crate::scratch::Scratch;
+use crate::{scratch::Scratch, stock::StockRoom};
 
 /// Name and meaning of each variable, for `--help` and the documentation.
 pub(crate) const VARIABLES: [(&str, &str); 12] = [
@@ -44,6 +44,8 @@ pub(crate) struct Environment {
     pub(crate) server: Vec<(String, String)>,
     /// Where guests keep what nobody needs afterwards.
     pub(crate) scratch: Scratch,
+    /// What they share.
+    pub(crate) stock: StockRoom,
 }
 
 impl Environment {
@@ -61,6 +63,7 @@ impl Environment {
             extension_logs: filled("PI_EXTENSION_LOG_DIR").map(PathBuf::from),
             server: server(),
             scratch: Scratch::new(&std::env::temp_dir()),
+            stock: StockRoom::default(),
         }
     }
 }

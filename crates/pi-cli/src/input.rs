@@ -139,14 +139,24 @@ pub(crate) enum Existing {
 }
 
 /// Writes a file. What somebody wrote before is not overwritten.
-pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
-    write(path, text, Existing::Keep)
+pub(crate) fn write_new(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };
+    write_beside(path, content.as_ref(), None).map_err(unwritable)
+}
+
+/// Says that a file could not be written because it exists, before anything is done for it.
+pub(crate) fn check_new(path: &Path) -> Result<(), Failure> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let source = io::Error::from(io::ErrorKind::AlreadyExists);
+    Err(Failure::UnwritableFile { file: path.display().to_string(), source })
 }
 
 /// Writes a file that only the person may read: folders for temporary files are everybody's.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
     let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };
-    write_beside(path, text, private()).map_err(unwritable)
+    write_beside(path, text.as_bytes(), private()).map_err(unwritable)
 }
 
 #[cfg(unix)]
@@ -176,7 +186,7 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
 pub(crate) fn write(path: &Path, text: &str, existing: Existing) -> Result<(), Failure> {
     let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };
     match existing {
-        Existing::Keep => write_beside(path, text, None).map_err(unwritable),
+        Existing::Keep => write_new(path, text),
         // What is no file, such as a pipe or a terminal, cannot be replaced and is written to.
         Existing::Replace if path.exists() && !path.is_file() => OpenOptions::new()
             .write(true)
@@ -194,7 +204,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     name.push(format!(".{}.tmp", std::process::id()));
     let beside = target.with_file_name(name);
     let permissions = target.metadata().ok().map(|known| known.permissions());
-    let written = write_beside(&beside, text, permissions).and_then(|()| fs::rename(&beside, &target));
+    let written = write_beside(&beside, text.as_bytes(), permissions).and_then(|()| fs::rename(&beside, &target));
     if written.is_err() {
         // What was wrong before is told; a leftover that cannot be removed either adds nothing to it.
         #[expect(clippy::disallowed_methods, reason = "what this function wrote is removed again")]
@@ -203,12 +213,12 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-fn write_beside(path: &Path, text: &str, permissions: Option<fs::Permissions>) -> io::Result<()> {
+fn write_beside(path: &Path, content: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     if let Some(permissions) = permissions {
         file.set_permissions(permissions)?;
     }
-    file.write_all(text.as_bytes())?;
+    file.write_all(content)?;
     file.sync_all()
 }
 

@@ -22,6 +22,7 @@ mod providers;
 mod refusal;
 mod runtime;
 mod scratch;
+mod stock;
 mod table;
 mod trust;
 mod verdict;

@@ -18,7 +18,7 @@ use pi_provider::{
     credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust},
     likeness,
     local::{self, Probe, USUAL_PATIENCE},
-    manifest::{Diagnostic, Severity},
+    manifest::{Diagnostic, Rule, Severity},
     transport::{Network, Transport},
 };
 use pi_redact::{Evidence, Options, Personal, Redactor};
@@ -93,9 +93,16 @@ impl Providers {
         let agent = environment.agent_directory.as_deref();
         let catalog = Catalog::load(&sources);
         let mut rejected: Vec<String> = Vec::new();
-        let is_told = |it: &Diagnostic| it.severity == Severity::Error;
+        // What Pi's file has of a wrong kind is left out, which nobody would see: models are known by their ids alone.
+        let is_left_out = |it: &Diagnostic| {
+            it.severity == Severity::Warning && matches!(it.rule, Rule::PiProviders | Rule::PiProvider)
+        };
+        let is_told = |it: &Diagnostic| it.severity == Severity::Error || is_left_out(it);
         for finding in catalog.findings().iter().filter(|it| is_told(&it.diagnostic)) {
             console.note(&finding.diagnostic.to_string());
+            if is_left_out(&finding.diagnostic) {
+                continue;
+            }
             // The other providers of this file are there.
             if let (Origin::PiModels, Some(name)) = (finding.origin, left_out(&finding.diagnostic.path)) {
                 // What is wrong with one of its models leaves only that out.

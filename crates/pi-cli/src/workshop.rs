@@ -226,7 +226,7 @@ impl Workshop {
             ActiveTools::Asked(_) => extensions.needing_servers(),
             ActiveTools::Usual(_) => extensions,
         };
-        let system = system(kit.told, &resources, &tools, active_tools.names(), &directory, console)?.into();
+        let system = system(kit.told, &resources, &tools, &directory, console)?.into();
         let (folders, tooling) = tooling(&directory, &settings, environment, credentials, Arc::clone(&redactor));
         let queue = Arc::new(FileQueue::default());
         let workspace = workspace(&folders, tooling.clone(), Arc::clone(&queue))?;
@@ -493,16 +493,12 @@ fn system(
     told: &ToldArguments,
     resources: &Resources,
     tools: &Registry,
-    active: &[String],
     directory: &Path,
     console: &mut Console,
 ) -> Result<Vec<SystemPart>, Failure> {
-    let note = |name: &String| {
-        let definition = tools.get(name)?.definition();
-        let (snippet, guidelines) = (definition.prompt_snippet.clone(), definition.prompt_guidelines.clone());
-        Some(ToolNote { name: name.clone(), snippet, guidelines })
-    };
-    let notes: Vec<ToolNote> = active.iter().filter_map(note).collect();
+    // Of all of them: the session says what of it goes with the tools that it offers.
+    let notes: Vec<ToolNote> =
+        tools.names().filter_map(|name| Some(ToolNote::of(tools.get(name)?.definition()))).collect();
     let mut read = |text: &str| text_or_file(text, console);
     let instead = told.system_prompt.as_deref().map(&mut read).transpose()?;
     let appended = told.append_system_prompt.iter().map(|text| read(text)).collect::<Result<Vec<_>, _>>()?;

@@ -67,7 +67,7 @@ impl Dialog {
     /// The same, for a chat, where somebody may be writing. Who does not say that the host asks is taken for an extension.
     pub(crate) fn in_chat(request: RequestId, asker: Option<&Asker>, asked: &Asked) -> Self {
         let guest = match asker {
-            Some(Asker::Host { .. }) => None,
+            Some(Asker::Host { .. } | Asker::Pi { .. }) => None,
             Some(Asker::Extension { extension_id }) => Some(extension_id.clone()),
             None => Some("unknown".to_owned()),
         };

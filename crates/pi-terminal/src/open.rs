@@ -9,7 +9,7 @@ use pi_session::{
     models::Choice,
 };
 use pi_transcript::Message;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::{
     app::{App, Beginning},
@@ -31,6 +31,8 @@ const REPORTS: usize = 1024;
 /// What the terminal is opened with.
 pub struct Options {
     pub session: Session,
+    /// Signalled by the terminal when whatever happens in the session is seen.
+    pub is_shown: Arc<Notify>,
     /// Models that can be chosen beside those of the session, such as one that was named by its address.
     pub own: Vec<Arc<Choice>>,
     /// Templates and skills; commands of extensions are asked of the session.
@@ -107,6 +109,7 @@ pub async fn run(
     device: &mut Device,
 ) -> Result<Outcome, TerminalError> {
     let (state, events) = options.session.subscribe().await?;
+    options.is_shown.notify_one();
     let spoken = options.session.messages().await?;
     let said = spoken.iter().filter_map(|(_, message)| match &**message {
         Message::User(user) => Some(attached::split(&user.content.text()).0),

@@ -15,6 +15,7 @@ use pi_session::{
     context::Spoken,
     directory::{self, Project},
     export::{self, Form},
+    extensions::{Extension, Phase},
     input::{
         Utterance,
         complete::{self, Command, CommandKind},
@@ -253,13 +254,19 @@ impl Service {
             Action::SwitchExtension { id, switch } => self.switch_extension(&id, switch).await.map(Some),
             Action::ReloadExtension(id) => {
                 let reloaded = session.reload_extensions(Some(&id)).await.map_err(|error| error.to_string())?;
-                let problem = reloaded.into_iter().find_map(|extension| extension.problem);
-                self.tell(match problem {
-                    None => Report::Told(format!("{id} was loaded anew")),
-                    Some(problem) => Report::Failed(format!("{id} was not loaded anew: {problem}")),
-                })
-                .await;
+                for report in reloaded.iter().map(renewed) {
+                    self.tell(report).await;
+                }
                 self.fetch(Fetch::Extensions).await.map(Some)
+            }
+            Action::ReloadExtensions => {
+                let reloaded = session.reload_extensions(None).await.map_err(|error| error.to_string())?;
+                // What is wrong was told in the name of the session meanwhile.
+                let is_odd = |one: &Extension| one.problem.is_some() && one.phase != Phase::Off;
+                Ok(Some(match reloaded.iter().any(is_odd) {
+                    false => Report::Told("extensions and MCP servers were loaded anew".to_owned()),
+                    true => Report::Failed("not all extensions were loaded anew: see above".to_owned()),
+                }))
             }
             Action::Export { path } => {
                 let (path, form) = self.export(path).await?;
@@ -487,6 +494,21 @@ pub(crate) fn of_extension(info: CommandInfo) -> Option<Command> {
             kind: CommandKind::Extension,
         }),
         CommandSource::BuiltIn | CommandSource::Prompt { .. } | CommandSource::Skill { .. } => None,
+    }
+}
+
+/// What is told of an extension that somebody wanted to be loaded anew.
+fn renewed(extension: &Extension) -> Report {
+    let id = &extension.id;
+    match (extension.phase, &extension.problem) {
+        (Phase::Off, Some(why)) => Report::Failed(format!("{id} is off: {why}")),
+        (Phase::Off, None) => Report::Failed(format!("{id} is off and was not loaded; Enter switches it on")),
+        (Phase::Starting | Phase::Running | Phase::Resting | Phase::Failed, Some(problem)) => {
+            Report::Failed(format!("{id} was not loaded anew: {problem}"))
+        }
+        (Phase::Starting | Phase::Running | Phase::Resting | Phase::Failed, None) => {
+            Report::Told(format!("{id} was loaded anew"))
+        }
     }
 }
 

@@ -63,6 +63,8 @@ pub enum Action {
     },
     /// Start an extension anew from what is on the disk.
     ReloadExtension(String),
+    /// Start all of them anew; what does not start leaves what ran.
+    ReloadExtensions,
     /// Delete the session in this file, which is not the one that is open.
     Delete(PathBuf),
     /// Write the session to a file.

@@ -190,7 +190,7 @@ fn commands_do_what_they_say() {
     check("/tree<enter>", &[Action::Fetch(Fetch::Tree)]);
     check("/trust<enter>", &[Action::Leave(Wish::Trust)]);
     check("/extensions<enter>", &[Action::Fetch(Fetch::Extensions)]);
-    check("/reload<enter>", &[Action::Leave(Wish::Reload)]);
+    check("/reload<enter>", &[Action::ReloadExtensions]);
     check("exit<enter>", &[Action::Leave(Wish::Quit)]);
     check("quit<enter>", &[Action::Leave(Wish::Quit)]);
     check("quit it<enter>", &[say("quit it", When::Steer)]);
@@ -610,9 +610,24 @@ fn extensions_show_things_around_the_editor() {
     hear(&mut app, tell(json!({ "method": "setEditorText", "text": "draft" })));
     let lines = screen(&mut app);
     let at = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap();
-    assert!(at("▌ look") < at("above") && at("above") < at("❯ draft") && at("❯ draft") < at("all well"), "{lines:#?}");
+    assert!(
+        at("▌ an extension: look") < at("above") && at("above") < at("❯ draft") && at("❯ draft") < at("all well"),
+        "{lines:#?}"
+    );
     hear(&mut app, tell(json!({ "method": "setStatus", "key": "a" })));
     assert!(!shows(&mut app, "all well"));
+}
+
+#[test]
+fn who_tells_something_is_named() {
+    let mut app = app();
+    let tell = |asker: Value, message: &str| json!({ "type": "extension_ui_request", "requestId": "r", "asker": asker, "method": "notify", "message": message });
+    hear(&mut app, tell(json!({ "by": "extension", "extensionId": "porter" }), "guard was loaded anew"));
+    hear(&mut app, tell(json!({ "by": "pi", "extensionId": "guard" }), "guard goes on as it was"));
+    let lines = screen(&mut app);
+    let is_shown = |text: &str| lines.iter().any(|line| line.contains(text));
+    assert!(is_shown("▌ porter: guard was loaded anew"), "an extension cannot speak as the program does: {lines:#?}");
+    assert!(is_shown("▌ guard goes on as it was"), "{lines:#?}");
 }
 
 #[test]

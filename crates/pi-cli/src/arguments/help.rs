@@ -80,6 +80,8 @@ const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
             ("pi provider validate ~/.pi/agent/providers/", "check your own manifests"),
             ("pi provider promote old.yaml > new.yaml", "bring a manifest to version 2"),
             ("pi provider test groq", "send three small requests and see how each went"),
+            ("pi provider call embed 'a text' --json", "turn a text into a vector"),
+            ("pi provider call draw 'a cat in a hat' -o cat.png", "make a picture"),
         ],
     ),
     (

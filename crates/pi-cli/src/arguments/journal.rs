@@ -62,12 +62,12 @@ pub(crate) struct JournalExportArguments {
 pub(crate) struct JournalCompactArguments {
     #[command(flatten)]
     pub(crate) at: Whereabouts,
-    /// Keep what is not older than so many days
-    #[arg(long, value_name = "DAYS", default_value = "30")]
-    pub(crate) days: u64,
-    /// Keep so many commands at most
-    #[arg(long, value_name = "COUNT", default_value = "100000")]
-    pub(crate) count: u64,
+    /// Keep what is not older than so many days [default: what server.historyMs says, 30 days unless set]
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) days: Option<u64>,
+    /// Keep so many commands at most [default: what server.historyCommands says, 100000 unless set]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) count: Option<u64>,
     /// As an object
     #[arg(long)]
     pub(crate) json: bool,

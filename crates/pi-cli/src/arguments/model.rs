@@ -7,6 +7,8 @@ use pi_provider::ToolChoice;
 use pi_transcript::ThinkingLevel;
 use serde_json::Value;
 
+use super::call::CallCommand;
+
 /// Where manifests come from beside the usual places.
 #[derive(Args)]
 pub(crate) struct SourceArguments {
@@ -95,6 +97,9 @@ pub(crate) enum ProviderCommand {
     Promote(PromoteArguments),
     /// Send a small question, a stream and a tool call, and show how each went
     Test(TestArguments),
+    /// Ask for something else than a chat: vectors, rankings, pictures, speech, batches
+    #[command(subcommand, arg_required_else_help = true)]
+    Call(CallCommand),
 }
 
 #[derive(Args)]
@@ -309,7 +314,7 @@ pub(super) fn thinking(text: &str) -> Result<ThinkingLevel, String> {
         .ok_or_else(|| format!("the levels are {}", levels.join(", ")))
 }
 
-fn timeout(text: &str) -> Result<Duration, String> {
+pub(super) fn timeout(text: &str) -> Result<Duration, String> {
     match text.parse().map(Duration::try_from_secs_f64) {
         Ok(Ok(Duration::ZERO)) => Ok(Duration::MAX),
         Ok(Ok(time)) => Ok(time),

@@ -73,7 +73,7 @@ pub(crate) struct ServeArguments {
 }
 
 /// What is said about the server's settings; it counts more than variables and the settings file.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct SettingArguments {
     /// Where to listen [default: 127.0.0.1 and the port 3141, or that of PI_SERVER_PORT]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]

@@ -6,10 +6,10 @@
 
 use pi_provider::{
     catalog::{Entry, Found},
-    manifest::ModelEntry,
+    manifest::{Capability, ModelEntry},
 };
 
-use super::answers;
+use super::{answers, ending::has_ended};
 
 /// What manifests call models that are not meant for everybody.
 const UNUSUAL: [&str; 5] = ["deprecated", "legacy", "retired", "preview", "experimental"];
@@ -19,10 +19,17 @@ type Listed<'a> = (&'a String, &'a ModelEntry);
 pub(super) fn usual_model(entry: &Entry) -> Option<Found<'_>> {
     let models: Vec<Listed<'_>> = entry.manifest.models.iter().collect();
     let models = narrowed(models, |model| answers(Some(model)));
+    let models = narrowed(models, |model| !has_ended(model));
     let models = narrowed(models, |model| !model.status.as_deref().is_some_and(|it| UNUSUAL.contains(&it)));
     let models = narrowed(models, |model| model.model_capabilities.tool_call == Some(true));
     let (id, model) = middle(&models)?;
     Some(Found { entry, id: id.clone(), model: Some(model) })
+}
+
+/// Whether it calls tools, as is said of it or else of its provider.
+pub(super) fn calls_tools(found: &Found<'_>) -> bool {
+    let said = found.model.and_then(|model| model.model_capabilities.tool_call);
+    said.unwrap_or_else(|| found.entry.manifest.capabilities.has(Capability::Tools))
 }
 
 /// US dollars for a million tokens in and a million out.
@@ -68,6 +75,15 @@ mod tests {
             compared += usize::from(has_cheaper);
         }
         assert!(compared > 10, "only {compared} providers have several prices");
+    }
+
+    #[test]
+    fn model_whose_end_is_past_is_not_usual() {
+        let mut entry = Catalog::load(&[Source::built_in()]).provider("demo").expect("always there").clone();
+        let old = ModelEntry { ends_on: Some("2026-01-01".to_owned()), ..model(None, None, true) };
+        let listed = [("old", old), ("new", model(None, None, true))];
+        entry.manifest.models = listed.map(|(id, model)| (id.to_owned(), model)).into_iter().collect();
+        assert_eq!(usual_model(&entry).map(|found| found.id).as_deref(), Some("new"));
     }
 
     fn model(price: Option<f64>, status: Option<&str>, tools: bool) -> ModelEntry {

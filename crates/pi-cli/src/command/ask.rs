@@ -37,6 +37,9 @@ use crate::{
     runtime,
 };
 
+/// A sum below this is not written out, in dollars.
+const LEAST_SHOWN: f64 = 0.000_001;
+
 /// Changes of these are no answer to anything that somebody asked for.
 const UNASKED: [&str; 2] = ["credential", "stream"];
 
@@ -52,6 +55,7 @@ pub(crate) fn run(arguments: &AskArguments, environment: &Environment, console: 
         model: spoken.model.as_deref(),
         provider: spoken.provider.as_deref(),
         base_url: arguments.reach.base_url.as_deref(),
+        api_key_env: arguments.reach.api_key_env.as_deref(),
     };
     runtime::start()?.block_on(async {
         let own = OwnSettings::read(environment, console);
@@ -261,8 +265,9 @@ fn tell_unread(facts: &Facts, console: &mut Console) {
 /// What somebody asked for and what was left out of the request or changed in it. What was added, or concerns nobody's
 /// wish, is shown by `--dry-run` and `--json`.
 fn tell_changes(facts: &Facts, asking: &Asking<'_>, console: &mut Console) {
-    // That a credential travels in the clear was told before.
-    let is_wish = |change: &&Change| change.kind != ChangeKind::Added && !UNASKED.contains(&change.option.as_str());
+    // That a credential travels in the clear was told before, and so were headers without their values.
+    let is_told = |option: &str| UNASKED.contains(&option) || option.starts_with("header ");
+    let is_wish = |change: &&Change| change.kind != ChangeKind::Added && !is_told(&change.option);
     for change in facts.changes.iter().filter(is_wish) {
         if change.option == "thinking" && asking.level.is_none() {
             // Nobody asked for anything, so nothing went wrong; but thinking takes time and costs.
@@ -274,7 +279,7 @@ fn tell_changes(facts: &Facts, asking: &Asking<'_>, console: &mut Console) {
 }
 
 /// What the provider's guardrails found on one side.
-fn tell_findings(findings: &[Finding], side: Side, console: &mut Console) {
+pub(super) fn tell_findings(findings: &[Finding], side: Side, console: &mut Console) {
     for finding in findings.iter().filter(|finding| finding.side == side) {
         match finding.action {
             FilterAction::Warn | FilterAction::Mask | FilterAction::Block => console.note(&finding.to_string()),
@@ -335,5 +340,27 @@ pub(crate) fn cost(usage: &Usage, chosen: &Chosen) -> Option<Spent> {
 
 /// Dollars in words.
 pub(crate) fn dollars(spent: Spent) -> String {
-    if spent == Spent::Exact(0.0) { "free".to_owned() } else { spent.words(6) }
+    match spent {
+        Spent::Exact(0.0) => "free".to_owned(),
+        // Six digits would say that it cost nothing.
+        Spent::Exact(sum) if sum > 0.0 && sum < LEAST_SHOWN => format!("< ${LEAST_SHOWN:.6}"),
+        Spent::Exact(_) | Spent::Between(..) | Spent::AtLeast(_) => spent.words(6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_of_something_is_never_nothing() {
+        for (spent, expected) in [
+            (Spent::Exact(0.0), "free"),
+            (Spent::Exact(8e-8), "< $0.000001"),
+            (Spent::Exact(1e-6), "$0.000001"),
+            (Spent::Exact(0.25), "$0.250000"),
+        ] {
+            assert_eq!(dollars(spent), expected);
+        }
+    }
 }

@@ -7,18 +7,22 @@ use std::{
 };
 
 use pi_redact::{Evidence, Options, Personal, Redactor};
-use pi_server::journal::{
-    DAMAGED, Filter, Page, Retention, Told,
-    audit::{self, ExportError, Finding, Verdict},
+use pi_server::{
+    journal::{
+        DAMAGED, Filter, Page, Retention, Told,
+        audit::{self, ExportError, Finding, Verdict},
+    },
+    settings::Problem,
 };
 use pi_session::scrub;
 use serde_json::json;
 
-use super::sessions::age;
+use super::{config, sessions::age};
 use crate::{
     amount::{counted, grouped},
-    arguments::journal::{
-        JournalCommand, JournalCompactArguments, JournalShowArguments, JournalVerifyArguments, Whereabouts,
+    arguments::{
+        journal::{JournalCommand, JournalCompactArguments, JournalShowArguments, JournalVerifyArguments, Whereabouts},
+        serve::SettingArguments,
     },
     asking,
     console::{Console, Reader, Tone},
@@ -198,8 +202,7 @@ fn compact(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let path = place(&arguments.at, environment)?;
-    let retention =
-        Retention { age_ms: arguments.days.saturating_mul(DAY), count: arguments.count, ..Retention::default() };
+    let retention = retention(arguments, environment, console)?;
     let done = audit::compact(&path, retention, pi_server::hall::now(), Arc::new(redactor()))
         .map_err(ServeFailure::Journal)?;
     match console.reader() {
@@ -228,6 +231,26 @@ fn compact(
         }
     }
     Ok(Exit::Success)
+}
+
+/// How much stays: what the arguments say, and otherwise what a server would keep.
+fn retention(
+    arguments: &JournalCompactArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Retention, ServeFailure> {
+    let resolved = config::resolved(&SettingArguments::default(), environment.agent_directory.as_deref(), environment);
+    let (problems, odd): (Vec<_>, Vec<_>) = resolved.problems.into_iter().partition(Problem::is_fatal);
+    odd.iter().for_each(|problem| console.note(&problem.to_string()));
+    if !problems.is_empty() {
+        return Err(ServeFailure::Settings { problems });
+    }
+    let usual = resolved.settings.retention;
+    Ok(Retention {
+        age_ms: arguments.days.map_or(usual.age_ms, |days| days.saturating_mul(DAY)),
+        count: arguments.count.unwrap_or(usual.count),
+        bytes: usual.bytes,
+    })
 }
 
 /// Hides what the environment says is secret, and what looks like it.

@@ -11,8 +11,8 @@ use serde::Serialize;
 use self::mark::{Mark, marks};
 use crate::{
     amount::{counted, grouped},
-    arguments::model::ModelsArguments,
-    choice::answers,
+    arguments::model::{Ability, ModelsArguments},
+    choice::{answers, ending::has_ended},
     console::{Console, Tone},
     env::Environment,
     exit::Exit,
@@ -34,10 +34,14 @@ const COLUMNS: [Column; 8] = [
 ];
 
 /// What manifests call models that end soon, or have ended.
-const ENDING: [&str; 3] = ["deprecated", "retired", "legacy"];
+const ENDING: [&str; 3] = ["deprecated", RETIRED, "legacy"];
+/// What they call those that have ended.
+const RETIRED: &str = "retired";
 
 /// Behind a price that is higher for long prompts.
 const MORE: &str = "+";
+/// Behind a price beside which something else is charged.
+const FEES: &str = "*";
 /// Behind the price of a model whose price for what comes from a cache is not known.
 const UNSURE: &str = "?";
 
@@ -51,6 +55,12 @@ struct Line<'a> {
     /// `deprecated`, `retired`, `preview` and the like.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'a str>,
+    /// The day on which it is or was switched off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ends_on: Option<&'a str>,
+    /// What its provider names in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    successor: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_window: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +128,8 @@ fn rows<'a>(arguments: &ModelsArguments, providers: &'a Providers) -> Vec<Row<'a
     let found = providers.catalog.models().filter(|found| is_like(found) && can(found));
     let row = |found: Found<'a>| {
         let credential = Shown::of(&providers.credential(found.entry, None));
-        let is_available = providers.is_available(found.entry, &credential) && answers(found.model);
+        let is_served = answers(found.model) && !found.model.is_some_and(has_ended);
+        let is_available = is_served && providers.is_available(found.entry, &credential);
         Row { found, credential, is_available }
     };
     let mut rows: Vec<Row> = found.map(row).filter(|row| row.is_available || !arguments.available).collect();
@@ -139,7 +150,9 @@ impl Row<'_> {
             provider: manifest.id.as_str(),
             model: &self.found.id,
             name: model.and_then(|it| it.name.as_deref()),
-            status: model.and_then(|it| it.status.as_deref()),
+            status: self.status(),
+            ends_on: model.and_then(|it| it.ends_on.as_deref()),
+            successor: model.and_then(|it| it.successor.as_deref()),
             context_window: model.and_then(|it| it.context_window),
             max_output_tokens: model.and_then(|it| it.max_output_tokens),
             pricing: self.pricing(),
@@ -154,6 +167,12 @@ impl Row<'_> {
         }
     }
 
+    /// The manifest's word, unless the day of its end is past.
+    fn status(&self) -> Option<&str> {
+        let model = self.found.model?;
+        if has_ended(model) { Some(RETIRED) } else { model.status.as_deref() }
+    }
+
     fn pricing(&self) -> Option<&Pricing> {
         self.found.model?.pricing.as_ref()
     }
@@ -162,8 +181,9 @@ impl Row<'_> {
         let (manifest, model) = (&self.found.entry.manifest, self.found.model);
         let pricing = self.pricing().cloned().unwrap_or_default();
         let more = if pricing.tiers.is_empty() { "" } else { MORE };
+        let fees = if pricing.extra_fees { FEES } else { "" };
         let unsure = if is_unsure(&pricing) { UNSURE } else { "" };
-        let status = model.and_then(|it| it.status.clone()).filter(|status| ENDING.contains(&status.as_str()));
+        let status = self.status().filter(|status| ENDING.contains(status)).map(str::to_owned);
         let can: Vec<String> = status.into_iter().chain(marks(manifest, model).iter().map(Mark::to_string)).collect();
         let credential = match (manifest.id.as_str(), is_local(manifest)) {
             (DEMO, _) => Cell::toned(Tone::Warning, "demo: no real model"),
@@ -178,7 +198,7 @@ impl Row<'_> {
             Cell::plain(size(model.and_then(|it| it.context_window))),
             Cell::plain(size(model.and_then(|it| it.max_output_tokens))),
             Cell::plain(price(pricing.input_per_1m) + more + unsure),
-            Cell::plain(price(pricing.output_per_1m) + more),
+            Cell::plain(price(pricing.output_per_1m) + more + fees),
             Cell::plain(can.join(" ")),
             credential,
         ]
@@ -200,12 +220,23 @@ fn show(rows: &[Row], providers: &Providers, console: &mut Console) {
     if prices.clone().any(|pricing| !pricing.tiers.is_empty()) {
         console.remark(&format!("{MORE} more for long prompts; `pi provider show PROVIDER` says from which length on"));
     }
+    if prices.clone().any(|pricing| pricing.extra_fees) {
+        console.remark(&format!(
+            "{FEES} something beside tokens is charged too, such as a search: costs are at least this"
+        ));
+    }
     if prices.any(is_unsure) {
         console.remark(&format!("{UNSURE} the price of what comes from a cache is not known: costs are then a range"));
     }
     if !left_out.is_empty() {
         console.remark(&format!("there was no room for: {}", left_out.join(", ")));
     }
+}
+
+/// Whether the manifest says of this very model that it can.
+pub(super) fn can(found: &Found<'_>, ability: Ability) -> bool {
+    let is_meant = |mark: &Mark| mark.ability == ability && mark.is_sure;
+    marks(&found.entry.manifest, found.model).iter().any(is_meant)
 }
 
 /// Tokens in few letters; nothing where nobody knows.

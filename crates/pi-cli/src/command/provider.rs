@@ -1,5 +1,6 @@
 //! `pi provider`: look at providers, check their manifests, and try them.
 
+mod call;
 mod list;
 mod new;
 mod promote;
@@ -20,6 +21,7 @@ pub(crate) fn run(
         ProviderCommand::Validate(arguments) => validate::run(arguments, console),
         ProviderCommand::New(arguments) => new::run(arguments, console),
         ProviderCommand::Promote(arguments) => promote::run(arguments, console),
+        ProviderCommand::Call(command) => call::run(command, environment, console),
         ProviderCommand::Test(arguments) => test::run(arguments, environment, console),
     }
 }

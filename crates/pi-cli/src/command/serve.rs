@@ -34,7 +34,7 @@ use tokio::{
     io::{AsyncWriteExt as _, BufReader, DuplexStream, duplex},
     runtime::Handle,
     sync::mpsc,
-    time::{Instant, sleep_until, timeout},
+    time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -66,7 +66,7 @@ const MOST_BESIDE: usize = 64;
 const LONGEST_NAME: usize = 200;
 /// How long clients have to read the last that is said to them.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// How long after the last session was made what making it needed is given back.
+/// How long nothing must be done until the code that was needed is given back.
 const SETTLED: Duration = Duration::from_millis(500);
 /// Bytes of standard input that are read before somebody takes them.
 const AHEAD: usize = 1 << 16;
@@ -254,8 +254,9 @@ async fn serve(
     }
     let floor = Floor { arguments, environment, breakers, shelf: Shelf::default() };
     log_notes(console);
-    shed::code();
+    let shedding = tokio::spawn(shed::code_at(server.hall().bustle.lulls(SETTLED)));
     work(&floor, &server, orders, (&stop, stops), console).await;
+    shedding.abort();
     closing.cancel();
     server.close().await;
     // What they still have to say is said; a client that does not read is not waited for.
@@ -277,23 +278,13 @@ async fn work(
     (stop, mut stops): (&CancellationToken, Stops),
     console: &mut Console,
 ) {
-    let mut made: Option<Instant> = None;
     loop {
-        let settled = async move {
-            match made {
-                Some(made) => sleep_until(made + SETTLED).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             Some(sent) = orders.recv() => {
+                // Also for a command that only looks, where it finds a session asleep.
+                let _busy = server.hall().bustle.enter();
                 floor.serve(sent, console).await;
                 log_notes(console);
-                made = Some(Instant::now());
-            }
-            () = settled => {
-                shed::code();
-                made = None;
             }
             asked = stops.next() => {
                 console.remark(&format!("{}: waiting for what is in flight; once more ends it now", asked.told()));

@@ -5,6 +5,7 @@ mod choice;
 mod hangup;
 mod interactive;
 mod lines;
+mod lingering;
 mod notes;
 mod pipe;
 mod print;

@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use pi_provider::{
-    CallError, ErrorCode, Phase, SetBy,
+    CallError, ErrorCode, Failure, Phase, SetBy,
     catalog::FindError,
     credential::Unusable,
     manifest::Capability,
@@ -69,6 +69,12 @@ pub(crate) enum ModelFailure {
     BadDefault { name: String, file: String, source: Box<ModelFailure> },
     #[error("{model} does not answer questions: it is for other work")]
     NotForQuestions { model: String },
+    #[error("no model that can be asked now {ability}")]
+    NobodyCan { ability: &'static str },
+    #[error("no provider that can be asked now takes batches")]
+    NobodyTakesBatches { providers: Vec<String> },
+    #[error("line {line} of {file} is no question: {reason}")]
+    NotAQuestion { file: String, line: usize, reason: String },
     #[error("no tool {name} is offered")]
     NoSuchTool { name: String },
     #[error("a tool must be called and none is offered")]
@@ -83,6 +89,9 @@ pub(crate) enum ModelFailure {
     NoModelNamed { provider: String },
     #[error("which model the server is to use is not said")]
     NoModelAtAddress,
+    /// The list of models is refused, with or without a credential.
+    #[error("{address} does not tell its models: it answered {status}")]
+    ListRefused { address: String, status: u16 },
     #[error("the server has {} models, and none was named", models.len())]
     SeveralAtAddress { models: Vec<String> },
     #[error("{text} is not an address")]
@@ -93,6 +102,8 @@ pub(crate) enum ModelFailure {
     NoManifests { path: String, source: io::Error },
     #[error("{file} is not a manifest that can be used")]
     NotAManifest { file: String, findings: Vec<String> },
+    #[error("{file} is {kind} and no manifest")]
+    BesideManifests { file: String, kind: &'static str },
     #[error(transparent)]
     Call(#[from] CallError),
     /// The same of a server that has no manifest, and so no name: it is told of its address.
@@ -119,7 +130,9 @@ impl ModelFailure {
             | Self::Untrusted { file, .. }
             | Self::BadDefault { file, .. }
             | Self::NoManifests { path: file, .. }
-            | Self::NotAManifest { file, .. } => Some(file),
+            | Self::NotAQuestion { file, .. }
+            | Self::NotAManifest { file, .. }
+            | Self::BesideManifests { file, .. } => Some(file),
             Self::NoQuestion
             | Self::NotAnId { .. }
             | Self::NoSuchProvider { .. }
@@ -128,12 +141,15 @@ impl ModelFailure {
             | Self::CannotAsk(_)
             | Self::Several { .. }
             | Self::NotForQuestions { .. }
+            | Self::NobodyCan { .. }
+            | Self::NobodyTakesBatches { .. }
             | Self::NoSuchTool { .. }
             | Self::NoTools
             | Self::SameTool { .. }
             | Self::NotAVariable
             | Self::NoModelNamed { .. }
             | Self::NoModelAtAddress
+            | Self::ListRefused { .. }
             | Self::SeveralAtAddress { .. }
             | Self::BadAddress { .. }
             | Self::NoSuchVariable { .. }
@@ -159,6 +175,7 @@ impl ModelFailure {
     pub(crate) fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Call(error) | Self::AtAddress(error) => Some(error.code()),
+            Self::ListRefused { status, .. } => Some(ErrorCode::from_status(*status)),
             Self::Interrupted => Some(ErrorCode::Cancelled),
             Self::NoSuchProvider { .. }
             | Self::NotFound(FindError::NoProvider { .. } | FindError::NoModel { .. } | FindError::NoMatch { .. }) => {
@@ -186,6 +203,9 @@ impl ModelFailure {
             | Self::NotASchema { .. }
             | Self::CannotAsk(_)
             | Self::NotForQuestions { .. }
+            | Self::NobodyCan { .. }
+            | Self::NobodyTakesBatches { .. }
+            | Self::NotAQuestion { .. }
             | Self::NoSuchTool { .. }
             | Self::NoTools
             | Self::SameTool { .. }
@@ -194,7 +214,8 @@ impl ModelFailure {
             | Self::BadAddress { .. }
             | Self::NoSuchVariable { .. }
             | Self::NoManifests { .. }
-            | Self::NotAManifest { .. } => None,
+            | Self::NotAManifest { .. }
+            | Self::BesideManifests { .. } => None,
         }
     }
 
@@ -268,6 +289,15 @@ impl ModelFailure {
             Self::NotForQuestions { .. } => {
                 "`pi models` shows what each model can do; ask another with --model".to_owned()
             }
+            Self::NobodyCan { ability } => {
+                format!("`pi models --can {ability}` shows which could; set a credential of one, or name one with --model")
+            }
+            Self::NobodyTakesBatches { providers } => {
+                format!("set a credential of one that does ({}), or name a model with --model", providers.join(", "))
+            }
+            Self::NotAQuestion { .. } => {
+                r#"write one question per line, as it is or as {"id": "a", "question": "Why?"}"#.to_owned()
+            }
             Self::NoSuchTool { .. } => "offer it with --tool FILE, or correct --tool-choice".to_owned(),
             Self::SameTool { .. } => {
                 "name each tool once with --tool FILE; a model tells them apart by name".to_owned()
@@ -284,11 +314,19 @@ impl ModelFailure {
                 let first = models.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
                 format!("name one with --model: {first}{more}")
             }
+            Self::ListRefused { .. } => {
+                "it wants a credential, or another one: name the variable that holds it with --api-key-env, or name the \
+                 model with --model"
+                    .to_owned()
+            }
             Self::NoModelAtAddress => "name it: --model NAME; many servers take any name".to_owned(),
             Self::BadAddress { reason, .. } => format!("{reason}; write it like http://127.0.0.1:8080/v1"),
             Self::NoSuchVariable { name } => format!("set it: export {name}=…"),
             Self::NoManifests { .. } => {
                 "correct --provider-dir: it names a folder of manifests, or one file".to_owned()
+            }
+            Self::BesideManifests { file, .. } => {
+                format!("it needs no other form; `pi provider validate {file}` says whether it is well")
             }
             Self::NotAManifest { file, .. } => format!("`pi provider validate {file}` shows what is wrong"),
             Self::Call(error) => call_hint(error),
@@ -392,6 +430,11 @@ pub(crate) fn call_hint(error: &CallError) -> String {
             "have the server, or the proxy before it, send answers as they are; pi asks for no compression".to_owned()
         }
         CallError::Cancelled => "the connection was closed; ask again".to_owned(),
+        CallError::Refused { failure, .. } if failure.refuses_tools() => {
+            "offer no tools (leave --tool out, or --no-tools), or ask another with --model; `pi models --can tools` shows \
+             which take them"
+                .to_owned()
+        }
         CallError::Refused { provider, failure } => refusal_hint(provider.as_str(), failure.code, failure.retry_after),
     }
 }
@@ -399,7 +442,9 @@ pub(crate) fn call_hint(error: &CallError) -> String {
 /// What to do about a call of a session that has no answer.
 pub(crate) fn session_hint(error: &CallError) -> String {
     let is_invalid = |error: &CallError| matches!(error, CallError::Refused { failure, .. } if failure.code == ErrorCode::InvalidRequest);
+    let is_about_tools = |error: &CallError| error.failure().is_some_and(Failure::refuses_tools);
     match error.provider() {
+        _ if is_about_tools(error) => call_hint(error),
         _ if is_invalid(error) => "`pi context last` shows what was sent".to_owned(),
         Some(provider) if provider.as_str() == SERVER_ID => address_hint(error),
         Some(_) | None => call_hint(error),

@@ -3,13 +3,15 @@
 //! Each session has guests and a dispatcher of its own. An extension that cannot be started costs itself: the session goes
 //! on without it, and whoever is there is told what to do about it.
 
+mod candidates;
 mod lost;
 mod member;
+mod tasks;
 mod watch;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt, panic,
+    collections::BTreeMap,
+    fmt, mem,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
@@ -17,13 +19,14 @@ use std::{
 
 use futures_util::{
     FutureExt,
-    future::{BoxFuture, join_all, pending},
+    future::{BoxFuture, join_all},
 };
 use pi_exthost::{
-    Dispatcher, Guest, GuestId, Guests, Patience,
-    guests::{AtWork, Busy, Change},
+    Dispatcher, Exchange, GuestId, Guests, Patience,
+    exchange::{Absent, Place},
+    guests::{AtWork, Busy, GuestTool},
     launcher::{LaunchFault, Prepared},
-    port::{Mode, Request, SessionPort},
+    port::{Mode, Notice, SessionPort},
 };
 use pi_extproto::connector::tool::ToolDefinition;
 use pi_guests::mcp::{self, Record, Server};
@@ -31,17 +34,16 @@ use pi_session::{
     Post, Switch,
     extensions::{Extension, Phase, Steward, SwitchError},
 };
-use pi_transcript::question::{Announcement, NotifyType};
-use tokio::{
-    sync::{self, OnceCell, oneshot},
-    time::{Instant, timeout},
-};
+use pi_transcript::question::NotifyType;
+use tokio::sync::{self, OnceCell};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::member::{disabled, namesake, server_capabilities};
 use self::{
+    candidates::{candidates, clash, leaving},
     lost::{Lost, late, odd_tools},
-    member::{Candidate, Member, Origin, called_too, free_name, not_loaded},
+    member::{Candidate, Member, Origin},
+    tasks::{off_thread, to_its_end},
     watch::Refreshed,
 };
 use super::{
@@ -50,11 +52,8 @@ use super::{
 };
 use crate::{asking::milliseconds, failure::SessionFailure};
 
-/// How long an extension may take to load, waiting included.
-const LOADING: Duration = Duration::from_secs(30);
-
-/// Whose offers a session is told of when somebody came or went.
-const STEWARD: &str = "pi";
+/// Why a guard is not loaded anew by itself when its files change: the model that it judges could have written them.
+const HELD: &str = "its files changed, and what judges the model is loaded anew only when somebody says so: /reload";
 
 /// The extensions of a session.
 pub(crate) struct Company {
@@ -67,12 +66,16 @@ pub(crate) struct Company {
     port: Arc<dyn SessionPort>,
     ended: CancellationToken,
     guests: Arc<Guests>,
+    /// Lets them come and go.
+    exchange: Exchange,
     /// Made when there is somebody to serve.
     dispatcher: OnceCell<Dispatcher>,
     /// In the order in which they hear of events. A lock and no task: it is held for a look, and whoever looks does not wait
     /// for one that is just being started.
     members: Mutex<Vec<Member>>,
-    /// Held by whoever changes something: changes come one after the other.
+    /// Held by whoever changes something, over everything that it waits for: changes come one after the other, in the order
+    /// in which they were asked for. Nothing lies behind it, so that nobody who looks waits for it, and whoever has it runs in
+    /// a task of its own that comes to its end. A task that is sent changes would be this queue with one more place to fail.
     changing: sync::Mutex<()>,
     /// Set when somebody watches the files of its members.
     watched: OnceLock<()>,
@@ -95,21 +98,17 @@ enum Arrival {
 
 /// What counts where one is started by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum Say {
     /// What the settings say.
     AsWritten,
     /// That somebody wants it on; what the project says comes first.
     On,
 }
 
-/// Where one is let in.
-enum Place<'a> {
-    /// Among the others, before the session begins.
-    First(usize),
-    /// Among the others, while it runs.
-    Free(usize),
-    /// In the place of one that goes.
-    Taken(Change<'a>),
+/// Where one is let in, and who runs there until then.
+struct Opening<'a> {
+    place: Place<'a>,
+    before: Option<Member>,
 }
 
 /// What is on the disk.
@@ -128,6 +127,8 @@ impl Company {
         session: &str,
         mode: Mode,
     ) -> (Arc<Self>, Loaded) {
+        let guests = Arc::new(Guests::new(Patience::default(), post.reporter()));
+        let exchange = Exchange::new(Arc::clone(&guests), post.port(), post.ended());
         let company = Arc::new_cyclic(|own| Self {
             own: own.clone(),
             extensions,
@@ -136,7 +137,8 @@ impl Company {
             mode,
             port: post.port(),
             ended: post.ended(),
-            guests: Arc::new(Guests::new(Patience::default(), post.reporter())),
+            guests,
+            exchange,
             dispatcher: OnceCell::new(),
             members: Mutex::default(),
             changing: sync::Mutex::default(),
@@ -156,8 +158,12 @@ impl Company {
     /// Cut off midway it leaves members that are listed and not there; whoever may be cut off uses [`to_its_end`].
     async fn load(&self, arrival: Arrival) -> Loaded {
         let _turn = self.changing.lock().await;
-        let mut found = self.extensions.look();
-        let mut notes = Vec::new();
+        let mut found = self.look().await;
+        let mut notes = match arrival {
+            // Whoever begins the session has been told.
+            Arrival::AtTheBeginning => Vec::new(),
+            Arrival::Later => mem::take(&mut found.notices),
+        };
         if found.sources.is_empty() && found.servers.is_empty() && self.members().is_empty() {
             return Loaded { notes, unmet: self.extensions.unknown_flag(&self.guests) };
         }
@@ -170,16 +176,22 @@ impl Company {
                 return Loaded { notes, unmet };
             }
         };
-        self.amend(dispatcher, &mut found, &mut notes);
-        let mut lost = Lost::of(self.extensions.named());
-        let candidates = self.candidates(found, arrival, &mut lost).await;
-        let seats = self.seats(&candidates, arrival);
-        join_all(self.leaving(&candidates).iter().map(|id| self.guests.retire(id))).await;
-        let started = join_all(candidates.into_iter().zip(seats).map(|(candidate, seat)| async move {
+        self.amend(dispatcher, &mut found, &mut notes).await;
+        let extensions = Arc::clone(&self.extensions);
+        let mut lost = Lost::of(off_thread(move || extensions.named()).await);
+        let before = self.members().clone();
+        let base = match arrival {
+            Arrival::AtTheBeginning => self.extensions.first_base(self.mode),
+            Arrival::Later => self.extensions.base().clone(),
+        };
+        let candidates = candidates(found, &before, &self.extensions, (&base, self.mode), &mut lost).await;
+        let openings = self.openings(&candidates, &before, arrival);
+        join_all(leaving(&before, &candidates).iter().map(|id| self.guests.retire(id))).await;
+        let started = join_all(candidates.into_iter().zip(openings).map(|(candidate, opening)| async move {
             let Candidate { member, prepared } = candidate;
             match prepared {
                 Some(prepared) => {
-                    let (member, raised) = self.raise(member, prepared, seat, dispatcher).await;
+                    let (member, raised) = self.raise(member, prepared, opening, dispatcher).await;
                     (member, Some(raised))
                 }
                 None => (member, None),
@@ -189,19 +201,21 @@ impl Company {
         for (member, raised) in started.await {
             match raised {
                 Some(Ok(took)) => notes.extend(late(&member, took, self.extensions.base().limits.patience)),
-                Some(Err(fault)) => lost.add(&member.origin, not_loaded(&member.origin, &fault)),
+                Some(Err(fault)) => lost.add(&member.origin, member.lacking(&fault)),
                 None => {}
             }
             members.push(member);
         }
         notes.append(&mut lost.notes);
         notes.extend(odd_tools(&self.guests, &self.bench.tools.names().collect()));
-        notes.extend(members.iter().filter_map(|member| self.held_back(member)));
+        let records = self.recorded(&members).await;
+        notes.extend(members.iter().zip(&records).filter_map(|(one, record)| Self::held_back(one, record.as_ref())));
+        notes.extend(members.iter().filter_map(Member::incomplete));
         let unmet = lost.unmet().or_else(|| self.unknown_flag(&members));
         *self.members() = members;
         self.watch();
         if arrival == Arrival::Later {
-            self.publish().await;
+            self.exchange.publish().await;
         }
         Loaded { notes, unmet }
     }
@@ -229,107 +243,53 @@ impl Company {
     }
 
     /// Where each of them is let in. From here on nobody reaches those that come back.
-    fn seats(&self, candidates: &[Candidate], arrival: Arrival) -> Vec<Place<'_>> {
+    fn openings(&self, candidates: &[Candidate], before: &[Member], arrival: Arrival) -> Vec<Opening<'_>> {
         self.guests.arrange(|id| candidates.iter().position(|one| one.member.id == *id));
-        let seat = |(place, Candidate { member, prepared }): (usize, &Candidate)| {
+        let opening = |(place, Candidate { member, prepared }): (usize, &Candidate)| {
             let change = prepared.as_ref().map(|_| self.guests.begin_change(&member.id, AtWork::Ends));
-            match change {
+            let place = match change {
                 Some(Ok(Some(change))) => Place::Taken(change),
                 // Whatever it does ends with it: nobody is busy.
                 Some(Ok(None) | Err(Busy)) | None => match arrival {
                     Arrival::AtTheBeginning => Place::First(place),
                     Arrival::Later => Place::Free(place),
                 },
-            }
+            };
+            Opening { place, before: before.iter().find(|known| known.id == member.id).cloned() }
         };
-        candidates.iter().enumerate().map(seat).collect()
+        candidates.iter().enumerate().map(opening).collect()
     }
 
-    /// Those that neither come back nor stay as they are.
-    fn leaving(&self, candidates: &[Candidate]) -> Vec<GuestId> {
-        let is_kept = |id: &GuestId| {
-            let keeps = |Candidate { member, prepared }: &Candidate| match prepared {
-                Some(_) => member.id == *id,
-                None => member.is_up(id),
-            };
-            candidates.iter().any(keeps)
-        };
-        self.members().iter().map(|member| member.id.clone()).filter(|id| !is_kept(id)).collect()
-    }
-
-    /// Looks at all of them. Of those with one name the first has it; the others do not run, and are listed with a number
-    /// behind it.
-    async fn candidates(&self, found: Found, arrival: Arrival, lost: &mut Lost) -> Vec<Candidate> {
-        let Found { sources, servers, off, notices: _ } = found;
-        let (before, read_at) = (self.members().clone(), milliseconds());
-        let (mut names, mut nameless, mut candidates) = (BTreeMap::new(), Vec::new(), Vec::new());
-        for (source, looked_at) in self.extensions.prepare(sources).await {
-            let candidate = match looked_at {
-                Ok(prepared) => {
-                    let clash = namesake(&prepared.identity.id, &source, &mut names);
-                    let candidate = Candidate::of(prepared, Origin::Source(source), read_at);
-                    match clash {
-                        None => candidate,
-                        Some(clash) => {
-                            lost.add(&candidate.member.origin, clash.clone());
-                            nameless.push(candidates.len());
-                            Candidate { member: candidate.member.unbuilt(clash), prepared: None }
-                        }
-                    }
-                }
-                Err(fault) => {
-                    let origin = Origin::Source(source.clone());
-                    lost.add(&origin, not_loaded(&origin, &fault));
-                    let known = before.iter().find(|member| member.origin.is(&origin)).cloned();
-                    let mut member = known.unwrap_or_else(|| Member::unknown(origin, read_at));
-                    // What runs keeps its name, as does what is off, unless another has it now.
-                    let is_named = member.phase != Phase::Failed;
-                    if !is_named || namesake(&member.id, &source, &mut names).is_some() {
-                        member.phase = Phase::Failed;
-                        nameless.push(candidates.len());
-                    }
-                    Candidate { member: member.unbuilt(fault.to_string()), prepared: None }
-                }
-            };
-            candidates.push(candidate);
-        }
-        let mut taken: BTreeSet<String> = names.into_keys().collect();
-        for place in nameless {
-            if let Some(Candidate { member, .. }) = candidates.get_mut(place) {
-                member.id = GuestId::from(free_name(member.id.as_str(), &mut taken));
+    /// Starts one, and answers how it stands then and how long that took. Where it does not start, whoever ran goes on.
+    async fn raise(
+        &self,
+        member: Member,
+        prepared: Prepared,
+        Opening { place, before }: Opening<'_>,
+        dispatcher: &Dispatcher,
+    ) -> (Member, Result<Duration, LaunchFault>) {
+        match (self.exchange.raise(prepared, place, dispatcher).await, before) {
+            (Ok(took), _) => (Member { phase: Phase::Running, problem: None, ..member }, Ok(took)),
+            (Err(Absent::Kept(fault)), Some(before)) => {
+                // Its files are those that are to be mended.
+                let Member { sources, read_at, .. } = member;
+                (Member { sources, read_at, ..before.unbuilt(fault.to_string()) }, Err(fault))
             }
+            (Err(Absent::Kept(fault) | Absent::Empty(fault)), _) => (member.fallen(fault.to_string()), Err(fault)),
         }
-        let base = match arrival {
-            Arrival::AtTheBeginning => self.extensions.first_base(self.mode),
-            Arrival::Later => self.extensions.base().clone(),
-        };
-        for server in servers {
-            let prepared = mcp::prepare(&server, &base);
-            candidates.push(Candidate::of(prepared, Origin::Server(Box::new(server)), read_at));
-        }
-        for candidate in &mut candidates {
-            let Candidate { member, prepared } = candidate;
-            if off.holds(member.id.as_str()) || member.origin.is_disabled() {
-                *prepared = None;
-                member.phase = Phase::Off;
-                member.problem = off.by_project(member.id.as_str()).or_else(|| member.origin.why_disabled());
-                lost.leave_off(member, self.mode);
-            }
-        }
-        candidates
     }
 
     /// Starts one of them anew, or for the first time.
-    async fn renew(&self, id: &str, wanted: Wanted) -> Result<Extension, SwitchError> {
+    async fn renew(&self, id: &str, say: Say) -> Result<Extension, SwitchError> {
         let _turn = self.changing.lock().await;
         let (place, member) = self.find(id)?;
-        let mut found = self.extensions.look();
+        let mut found = self.look().await;
         let withheld = found.off.by_project(id);
         let server = found.servers.iter().find(|server| mcp::guest_id(&server.name).as_str() == id).cloned();
         let withheld = withheld.or_else(|| server.as_ref().and_then(disabled));
-        let is_off = withheld.is_some() || (wanted == Wanted::AsWritten && found.off.holds(id));
+        let is_off = withheld.is_some() || (say == Say::AsWritten && found.off.holds(id));
         match withheld {
-            Some(why) if wanted == Wanted::On => return Err(SwitchError::Withheld { id: id.to_owned(), why }),
+            Some(why) if say == Say::On => return Err(SwitchError::Withheld { id: id.to_owned(), why }),
             problem if is_off => {
                 self.put_down(place, Member { phase: Phase::Off, problem, ..member }).await;
                 return self.told(id).await;
@@ -339,7 +299,7 @@ impl Company {
         let mut notes = Vec::new();
         let raised = match self.dispatcher(&mut notes).await {
             Ok(dispatcher) => {
-                self.amend(dispatcher, &mut found, &mut notes);
+                self.amend(dispatcher, &mut found, &mut notes).await;
                 let looked_at = self.look_again(&member, server).await;
                 // Whatever it does ends with it.
                 self.replace(place, member, looked_at, dispatcher, AtWork::Ends)
@@ -353,6 +313,8 @@ impl Company {
             }
         };
         notes.iter().for_each(|note| tracing::warn!(extension = id, "{note}"));
+        let now = self.members().get(place).cloned();
+        self.tell_incomplete(now.as_ref()).await;
         self.told(&raised).await
     }
 
@@ -389,23 +351,24 @@ impl Company {
     ) -> Result<String, Busy> {
         match prepared {
             Ok(prepared) => {
-                if let Some(clash) = self.clash(place, &prepared.identity.id, &origin) {
+                let clash = clash(&self.members(), place, &prepared.identity.id, &origin);
+                if let Some(clash) = clash {
                     let id = member.id.to_string();
                     tracing::warn!(extension = %id, "{clash}");
                     self.note(place, member.unbuilt(clash));
                     return Ok(id);
                 }
                 let change = self.guests.begin_change(&member.id, at_work)?;
+                let opening = Opening { place: change.map_or(Place::Free(place), Place::Taken), before: Some(member) };
                 let Candidate { member, prepared } = Candidate::of(prepared, origin, read_at);
                 let Some(prepared) = prepared else { return Ok(member.id.to_string()) };
-                let seat = change.map_or(Place::Free(place), Place::Taken);
-                let (member, raised) = self.raise(member, prepared, seat, dispatcher).await;
+                let (member, raised) = self.raise(member, prepared, opening, dispatcher).await;
                 if let Err(fault) = raised {
                     tracing::warn!(extension = %member.id, %fault, "an extension does not start");
                 }
                 let id = member.id.to_string();
                 self.note(place, member);
-                self.publish().await;
+                self.exchange.publish().await;
                 Ok(id)
             }
             Err(fault) => {
@@ -434,103 +397,52 @@ impl Company {
             return Refreshed::Done;
         }
         let looked_at = self.look_again(&before, None).await;
-        match &looked_at.prepared {
-            Ok(prepared) if before.phase == Phase::Running && prepared.identity.artifact == before.artifact => {
-                // Only what does not count was changed, or it was changed back.
-                let (sources, read_at) = (prepared.sources.clone(), looked_at.read_at);
-                self.note(place, Member { problem: None, sources, read_at, ..before });
+        let built = looked_at.prepared.as_ref().ok().filter(|_| before.phase == Phase::Running);
+        let built = built.map(|prepared| (prepared.identity.artifact == before.artifact, prepared.sources.clone()));
+        let read_at = looked_at.read_at;
+        match built {
+            // Only what does not count was changed, or it was changed back.
+            Some((true, sources)) => self.note(place, Member { problem: None, sources, read_at, ..before }),
+            Some((false, sources)) if self.guests.guards(&before.id) => {
+                let is_known = before.problem.as_deref() == Some(HELD);
+                let notice = Notice {
+                    message: format!("{} goes on as it was: {HELD}", before.id),
+                    notify_type: NotifyType::Warning,
+                    about: Some(before.id.clone()),
+                };
+                self.note(place, Member { problem: Some(HELD.to_owned()), sources, read_at, ..before });
+                if !is_known {
+                    self.exchange.tell(notice).await;
+                }
             }
-            Ok(_) | Err(_) => {
-                let (id, problem) = (before.id.clone(), before.problem.clone());
+            Some((false, _)) | None => {
+                let (id, problem, missing) = (before.id.clone(), before.problem.clone(), before.missing.clone());
                 if let Err(Busy) = self.replace(place, before, looked_at, dispatcher, AtWork::GoesOn).await {
                     tracing::debug!(extension = %id, "its files changed; it is at work and loaded anew later");
                     return Refreshed::Later;
                 }
                 let told = self.members().get(place).and_then(|now| renewed(now, problem.as_deref()));
-                if let Some(announcement) = told {
-                    self.tell(announcement).await;
+                if let Some(notice) = told {
+                    self.exchange.tell(notice).await;
                 }
+                let now = self.members().get(place).cloned().filter(|now| now.missing != missing);
+                self.tell_incomplete(now.as_ref()).await;
             }
         }
         Refreshed::Done
     }
 
-    /// Tells whoever is there.
-    async fn tell(&self, announcement: Announcement) {
-        let (reply, taken) = oneshot::channel();
-        self.port.submit(GuestId::from(STEWARD), Request::Announce(announcement, reply)).await;
-        // Of a session that is gone nobody is told.
-        drop(taken.await);
-    }
-
-    /// Why one cannot be called so: another is.
-    fn clash(&self, place: usize, id: &GuestId, origin: &Origin) -> Option<String> {
-        let Origin::Source(source) = origin else { return None };
-        let members = self.members();
-        let other = members.iter().enumerate().find(|(other, member)| *other != place && member.id == *id);
-        match other.map(|(_, member)| &member.origin) {
-            Some(Origin::Source(first)) => Some(called_too(id, source, first)),
-            Some(Origin::Server(_)) | None => None,
-        }
-    }
-
-    /// Starts one at a desk of its own, and lets it in; who was in its place goes before. Answers how long that took.
-    async fn raise(
-        &self,
-        member: Member,
-        prepared: Prepared,
-        mut place: Place<'_>,
-        dispatcher: &Dispatcher,
-    ) -> (Member, Result<Duration, LaunchFault>) {
-        if let Place::Taken(change) = &mut place {
-            change.dismiss().await;
-            self.clear(change.id()).await;
-        }
-        let began = Instant::now();
-        let launched = launch(prepared, dispatcher).await;
-        let took = began.elapsed();
-        let raised = match launched {
-            Ok(guest) => {
-                let seated = match place {
-                    Place::First(place) => self.guests.admit(guest, place),
-                    Place::Free(place) => self.guests.welcome(guest, place).await,
-                    Place::Taken(change) => change.finish(guest).await,
-                };
-                seated.map_err(|duplicate| LaunchFault::Unusable { message: duplicate.to_string() })
-            }
-            Err(fault) => Err(fault),
-        };
-        match raised {
-            Ok(()) => (Member { phase: Phase::Running, problem: None, ..member }, Ok(took)),
-            Err(fault) => (Member { phase: Phase::Failed, problem: Some(fault.to_string()), ..member }, Err(fault)),
-        }
-    }
-
-    /// Takes away what one left on the screens of clients, before another in its place shows its own.
-    async fn clear(&self, gone: GuestId) {
-        let (reply, cleared) = oneshot::channel();
-        self.port.submit(gone, Request::Left(reply)).await;
-        // A session that is gone shows nothing.
-        drop(cleared.await);
+    /// Tells whoever is there what one lacks, if it lacks something.
+    async fn tell_incomplete(&self, member: Option<&Member>) {
+        let Some((member, message)) = member.and_then(|member| Some((member, member.incomplete()?))) else { return };
+        self.exchange.tell(Notice { message, notify_type: NotifyType::Warning, about: Some(member.id.clone()) }).await;
     }
 
     /// Takes one out of the session.
     async fn put_down(&self, place: usize, member: Member) {
         let id = member.id.clone();
         self.note(place, member);
-        self.guests.retire(&id).await;
-        self.publish().await;
-    }
-
-    /// Tells the session that what it is offered has changed. A session that ended meanwhile keeps none of them.
-    async fn publish(&self) {
-        let (reply, taken) = oneshot::channel();
-        self.port.submit(GuestId::from(STEWARD), Request::RegistrationChanged(reply)).await;
-        // Of a session that is gone nobody wants to know what it is offered.
-        drop(taken.await);
-        if self.ended.is_cancelled() {
-            self.guests.shutdown().await;
-        }
+        self.exchange.retire(&id).await;
     }
 
     /// The one place where what they ask is decided, done and recorded.
@@ -557,27 +469,48 @@ impl Company {
     }
 
     /// Lets what is written now count. Rules that cannot be read cost the servers whose entries they come from.
-    fn amend(&self, dispatcher: &Dispatcher, found: &mut Found, notes: &mut Vec<String>) {
-        let amended = self.extensions.rules(&found.servers).and_then(|policy| {
-            dispatcher.amend(&policy).map_err(|fault| format!("the rules stay as they were: {fault}"))
-        });
+    async fn amend(&self, dispatcher: &Dispatcher, found: &mut Found, notes: &mut Vec<String>) {
+        let amended = match self.extensions.rules(&found.servers) {
+            Ok(policy) => {
+                let dispatcher = dispatcher.clone();
+                let amended = off_thread(move || dispatcher.amend(&policy)).await;
+                amended.map_err(|fault| format!("the rules stay as they were: {fault}"))
+            }
+            Err(problem) => Err(problem),
+        };
         if let Err(problem) = amended {
             found.servers.clear();
             notes.push(problem);
         }
     }
 
-    /// What is recorded of a server: which version it was when it was last seen, and which of its tools are held back.
-    fn recorded(&self, member: &Member) -> Option<Record> {
-        let Origin::Server(server) = &member.origin else { return None };
-        // A record that cannot be read is told by the server itself, whose tools it costs.
-        self.extensions.base().pins.as_ref()?.recorded(server).ok()
+    /// Those that there are now.
+    async fn look(&self) -> Found {
+        let extensions = Arc::clone(&self.extensions);
+        off_thread(move || extensions.look()).await
+    }
+
+    /// What is recorded of the servers among them, in their order: which version each was when it was last seen, and which of
+    /// its tools are held back.
+    async fn recorded(&self, members: &[Member]) -> Vec<Option<Record>> {
+        let server = |member: &Member| match &member.origin {
+            Origin::Server(server) => Some(server.clone()),
+            Origin::Source(_) => None,
+        };
+        let servers: Vec<Option<Box<Server>>> = members.iter().map(server).collect();
+        let extensions = Arc::clone(&self.extensions);
+        let read = move || {
+            let pins = extensions.base().pins.as_ref();
+            // A record that cannot be read is told by the server itself, whose tools it costs.
+            servers.iter().map(|server| pins?.recorded(server.as_ref()?).ok()).collect()
+        };
+        off_thread(read).await
     }
 
     /// Which tools of a server are held back because they are not described as they were.
-    fn held_back(&self, member: &Member) -> Option<String> {
+    fn held_back(member: &Member, record: Option<&Record>) -> Option<String> {
         let Origin::Server(server) = &member.origin else { return None };
-        let Record { changed, .. } = self.recorded(member).filter(|_| member.phase != Phase::Off)?;
+        let Record { changed, .. } = record.filter(|_| member.phase != Phase::Off)?;
         let (name, tools) = (&server.name, changed.join(", "));
         (!changed.is_empty()).then(|| {
             format!(
@@ -621,16 +554,15 @@ impl Steward for Company {
         async {
             let mut running = self.guests.enrolled().await;
             let (members, offered) = (self.members().clone(), self.guests.tools());
-            let listed = members.into_iter().map(|member| {
+            let (records, costs) = (self.recorded(&members).await, costs(offered).await);
+            let listed = members.into_iter().zip(records).map(|(member, record)| {
                 let guest = running.iter().position(|guest| guest.id == member.id.as_str());
                 let guest = guest.map(|place| running.swap_remove(place));
-                let (held_back, record) = (self.held_back(&member), self.recorded(&member));
+                let (held_back, tokens) = (Self::held_back(&member, record.as_ref()), costs.get(&member.id).copied());
                 let mut one = member.told(guest.map(Extension::from));
                 one.problem = one.problem.or(held_back);
                 one.version = one.version.or_else(|| record.and_then(|record| record.version));
-                let own = offered.iter().filter(|tool| tool.guest.as_str() == one.id);
-                let own: Vec<ToolDefinition> = own.map(|tool| tool.offer.definition.clone()).collect();
-                one.tokens = (!one.tools.is_empty()).then(|| cost(&own));
+                one.tokens = tokens.filter(|_| !one.tools.is_empty());
                 one
             });
             listed.collect()
@@ -643,7 +575,7 @@ impl Steward for Company {
         to_its_end(async move {
             match switch {
                 Switch::On if company.find(&id)?.1.phase == Phase::Running => company.told(&id).await,
-                Switch::On => company.renew(&id, Wanted::On).await,
+                Switch::On => company.renew(&id, Say::On).await,
                 Switch::Off => {
                     let _turn = company.changing.lock().await;
                     let (place, member) = company.find(&id)?;
@@ -662,11 +594,16 @@ impl Steward for Company {
         let (company, id) = (self.kept(), id.map(str::to_owned));
         to_its_end(async move {
             match id {
-                Some(id) => Ok(vec![company.renew(&id, Wanted::AsWritten).await?]),
+                Some(id) => Ok(vec![company.renew(&id, Say::AsWritten).await?]),
                 None => {
                     let Loaded { notes, unmet } = company.load(Arrival::Later).await;
-                    let unmet = unmet.map(|failure| failure.to_string());
-                    notes.iter().chain(&unmet).for_each(|note| tracing::warn!("{note}"));
+                    for note in notes.into_iter().chain(unmet.map(|failure| failure.to_string())) {
+                        tracing::warn!("{note}");
+                        company
+                            .exchange
+                            .tell(Notice { message: note, notify_type: NotifyType::Warning, about: None })
+                            .await;
+                    }
                     Ok(company.list().await)
                 }
             }
@@ -681,8 +618,17 @@ impl fmt::Debug for Company {
     }
 }
 
+/// What the tools of each guest cost in every request.
+async fn costs(offered: Vec<GuestTool>) -> BTreeMap<GuestId, u64> {
+    let mut tools = BTreeMap::<GuestId, Vec<ToolDefinition>>::new();
+    for tool in offered {
+        tools.entry(tool.guest).or_default().push(tool.offer.definition);
+    }
+    off_thread(move || tools.into_iter().map(|(guest, tools)| (guest, cost(&tools))).collect()).await
+}
+
 /// What a person is told of one that was loaded anew because its files changed; nothing of what they know.
-fn renewed(member: &Member, known_problem: Option<&str>) -> Option<Announcement> {
+fn renewed(member: &Member, known_problem: Option<&str>) -> Option<Notice> {
     let Member { id, phase, problem, .. } = member;
     let (message, notify_type) = match problem.as_deref() {
         None => (format!("{id} was loaded anew: its files changed"), NotifyType::Info),
@@ -693,49 +639,5 @@ fn renewed(member: &Member, known_problem: Option<&str>) -> Option<Announcement>
         ),
         Some(problem) => (format!("{id} does not run: {}", problem.trim_end()), NotifyType::Error),
     };
-    Some(Announcement::Notify { message, notify_type: Some(notify_type) })
-}
-
-/// Does a change in a task of its own, and waits for it. Dropping the future only ends the waiting: a change that is cut off
-/// midway would leave members that are listed and not there.
-async fn to_its_end<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> T {
-    // Its owner is the company, which it keeps. It ends by itself: whatever a change waits for is waited for a bounded time.
-    match tokio::spawn(change).await.map_err(tokio::task::JoinError::try_into_panic) {
-        Ok(done) => done,
-        Err(Ok(cause)) => panic::resume_unwind(cause),
-        // The program ends, and with it whoever waits here.
-        Err(Err(_)) => pending().await,
-    }
-}
-
-async fn launch(prepared: Prepared, dispatcher: &Dispatcher) -> Result<Arc<dyn Guest>, LaunchFault> {
-    let Prepared { identity, launch, .. } = prepared;
-    let desk = dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
-    let began = Instant::now();
-    let guest = match timeout(LOADING, launch(desk.clone())).await {
-        Ok(launched) => launched?,
-        Err(_) => return Err(LaunchFault::Unusable { message: format!("it did not load within {LOADING:?}") }),
-    };
-    desk.registered(&guest.registration(), began.elapsed());
-    Ok(guest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn change_that_nobody_waits_for_comes_to_its_end() {
-        let (go, gone) = oneshot::channel::<()>();
-        let (done, is_done) = oneshot::channel();
-        let mut change = to_its_end(async move {
-            gone.await.expect("somebody says go");
-            done.send("changed").expect("somebody looks");
-        })
-        .boxed();
-        assert!(futures_util::poll!(&mut change).is_pending());
-        drop(change);
-        go.send(()).expect("it goes on");
-        assert_eq!(is_done.await, Ok("changed"));
-    }
+    Some(Notice { message, notify_type, about: Some(id.clone()) })
 }

@@ -173,7 +173,7 @@ impl Extensions {
         }
         let around = surroundings(&ground.directory, policy, flags(arguments), environment);
         let mut notices = Vec::new();
-        let launcher = launcher(around, &mut notices);
+        let launcher = launcher(around, environment, &mut notices);
         let extensions = Self {
             places,
             only_named: arguments.no_extensions,
@@ -446,9 +446,9 @@ pub(crate) fn server_base(directory: &Path, environment: &Environment, limits: m
 }
 
 /// Makes guests of sources; what is wrong with its cache is told.
-fn launcher(around: Surroundings, notices: &mut Vec<String>) -> Option<Arc<dyn Launcher>> {
-    match Tiers::new(around) {
-        Ok(tiers) => Some(Arc::new(tiers)),
+fn launcher(around: Surroundings, environment: &Environment, notices: &mut Vec<String>) -> Option<Arc<dyn Launcher>> {
+    match environment.stock.open(&around.agent) {
+        Ok(stock) => Some(Arc::new(Tiers::sharing(stock, around))),
         Err(fault) => {
             notices.push(format!("no extension is loaded: {fault}; {}", fault.hint()));
             None

@@ -317,7 +317,7 @@ impl Answering {
             | Why::Credential { .. }
             | Why::OwnWithout
             | Why::Local
-            | Why::Demo => {
+            | Why::Demo { .. } => {
                 console.remark(&format!("asking {}: {}", self.choice.name(), self.why));
             }
         }
@@ -351,6 +351,7 @@ async fn chosen(
         model: spoken.model.as_deref(),
         provider: spoken.provider.as_deref(),
         base_url: arguments.reach.base_url.as_deref(),
+        api_key_env: arguments.reach.api_key_env.as_deref(),
     };
     match &past.model {
         Some(before) if !wanted.is_anybody() => {
@@ -394,7 +395,7 @@ async fn again(
         }
         Some(address) if before.provider.as_str() == choice::SERVER_ID => {
             let (model, provider) = (Some(before.model.as_str()), Some(choice::SERVER_ID));
-            let wanted = Wanted { model, provider, base_url: Some(address) };
+            let wanted = Wanted { model, provider, base_url: Some(address), api_key_env: None };
             let chosen = choice::choose(wanted, None, providers, console).await?;
             return Ok(Chosen { why: Why::SessionAt { address: address.to_owned() }, ..chosen });
         }
@@ -412,8 +413,8 @@ async fn again(
         return Err(SessionFailure::ModelGone { model: name, why }.into());
     }
     let preference = Preference::of_resolved(settings);
-    let instead =
-        choice::choose(Wanted { model: None, provider: None, base_url: None }, preference, providers, console).await?;
+    let anybody = Wanted { model: None, provider: None, base_url: None, api_key_env: None };
+    let instead = choice::choose(anybody, preference, providers, console).await?;
     if instead.is_demo() {
         return Err(SessionFailure::ModelGone { model: name, why }.into());
     }

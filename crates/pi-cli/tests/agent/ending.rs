@@ -2,8 +2,9 @@
 //! the one that nobody can catch.
 
 use std::{
+    os::unix::process::ExitStatusExt as _,
     path::Path,
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -46,6 +47,28 @@ fn two_signals_leave_no_process_behind() {
         let between = [Duration::ZERO, Duration::from_micros(500), Duration::from_millis(10)][round % 3];
         check(moment, between);
     }
+}
+
+#[test]
+fn limit_of_file_sizes_does_not_end_a_run() {
+    let answer = format!("{} the end", "word ".repeat(5_000));
+    let room = Room::new(Script::new().then(Answer::new().text(&answer).reply()));
+    let mut pi = room.pi();
+    pi.args(["--model", "scripted/model", "-p", "Hello"]);
+    let ended = limited(&pi, &room.project()).output().expect("it starts");
+    let (said, told) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.signal(), None, "{told}");
+    assert!(said.trim_end().ends_with("the end"), "{told}");
+    assert!(told.contains("the session is kept in memory only"), "{told}");
+}
+
+/// The command, with files of a few kilobytes at most.
+#[expect(clippy::disallowed_methods, reason = "a shell sets the limit")]
+fn limited(command: &Command, folder: &Path) -> Command {
+    let mut limited = Command::new("sh");
+    limited.args(["-c", r#"ulimit -f 16 && exec "$@""#, "sh"]).arg(command.get_program()).args(command.get_args());
+    limited.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(folder);
+    limited
 }
 
 #[test]

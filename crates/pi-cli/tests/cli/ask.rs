@@ -753,3 +753,97 @@ fn choice_of_tools_for_a_model_without_them_is_told_in_words() {
     assert!(!messages.contains("Tells."), "{messages}");
     assert!(changes.iter().any(|it| it.starts_with("tool_choice: the model is told of no tools")), "{changes:?}");
 }
+
+/// A machine on which only Ollama runs, with these models.
+fn with_ollama(models: &Value, answer: Reply) -> (World, Running) {
+    let script = Script::new()
+        .always("/api/version", Reply::json(200, &json!({"version": "0.12.0"})))
+        .always("/api/tags", Reply::json(200, &json!({ "models": models })))
+        .always("/api/show", Reply::json(404, &json!({"error": "unknown"})))
+        .always("/v1/chat/completions", answer)
+        .otherwise(Reply::json(404, &json!({"error": "not found"})));
+    let world = quiet_world();
+    world.remove("agent/providers/ollama.yaml");
+    (world, Running::new(script))
+}
+
+fn at_ollama(world: &World, running: &Running, arguments: &str) -> String {
+    let host = running.server.address().to_string();
+    let mut command = world.command(arguments);
+    let output = command.env("PI_CODING_AGENT_DIR", "agent").env("OLLAMA_HOST", host).output().expect("pi runs");
+    without_times(&running.without_address(&shown(&output)))
+}
+
+#[test]
+fn model_that_embeds_is_not_asked_by_itself() {
+    let (world, running) = with_ollama(&json!([{"name": "nomic-embed-text"}, {"name": "tiny:1b"}]), stream(&["ok"]));
+    let told = at_ollama(&world, &running, "ask Hi");
+    assert!(told.contains("asking ollama/tiny:1b: it runs on this machine"), "{told}");
+    for (models, why) in [
+        (
+            json!([{"name": "nomic-embed-text"}]),
+            "the only model of ollama on this machine, nomic-embed-text, answers no questions",
+        ),
+        (json!([]), "ollama on this machine has no model"),
+    ] {
+        let (world, running) = with_ollama(&models, stream(&["ok"]));
+        let told = at_ollama(&world, &running, "ask Hi");
+        assert!(told.contains(&format!("asking demo/demo: there is no credential, and {why}")), "{told}");
+    }
+}
+
+/// Ollama says only when it is asked that a model takes no tools.
+#[test]
+fn model_without_tools_is_told_of_them_in_words() {
+    let refused = || refusal(400, "api_error", "registry.ollama.ai/library/tiny:1b does not support tools");
+    let script = || Script::new().then(refused()).then(stream(&["no tools"])).otherwise(refused());
+    let world = World::new().with("tool.json", r#"{"name": "get_time", "description": "Tells the time."}"#);
+    let running = Running::new(script());
+    let url = running.base_url();
+    let told = ask(&world, &running, &["Hi", "--base-url", &url, "--model", "m", "--tool", "tool.json"]);
+    assert!(told.starts_with("no tools\n") && told.contains("described in the system text"), "{told}");
+    let running = Running::new(Script::new().otherwise(refused()));
+    let world = quiet_world()
+        .with("agent/providers/acme.yaml", manifest("acme", &running.base_url()))
+        .with("tool.json", r#"{"name": "get_time", "description": "Tells the time."}"#);
+    let told = shown_with(&world, "ask Hi --model acme/small --tool tool.json", &[("ACME_KEY", "k")]);
+    assert!(told.contains("hint: offer no tools (leave --tool out, or --no-tools)"), "{told}");
+}
+
+/// Whoever names a variable means all that is asked there, the list of models too.
+#[test]
+fn list_of_models_is_asked_for_with_the_credential_that_was_named() {
+    let list = Reply::json(200, &json!({"data": [{"id": "only"}]}));
+    let script = Script::new()
+        .when(
+            |request| request.header("authorization") == Some("Bearer sk-planted-4711") && request.method == "GET",
+            list,
+        )
+        .always("/v1/chat/completions", stream(&["ok"]))
+        .otherwise(refusal(401, "invalid_api_key", "who are you?"));
+    let running = Running::new(script);
+    // People copy the address of a chat, and put what the server wants to know behind it.
+    let copied = format!("ask Hi --base-url {}/chat/completions?tenant=1 --api-key-env MY_KEY", running.base_url());
+    let line = format!("ask Hi --base-url {}", running.base_url());
+    let run = |line: &str| running.without_address(&shown_with(&quiet_world(), line, &[("MY_KEY", "sk-planted-4711")]));
+    let told = run(&format!("{line} --api-key-env MY_KEY"));
+    assert!(told.contains("asking server/only: "), "{told}");
+    run(&copied);
+    let asked: Vec<String> = running.server.requests().iter().map(|request| request.target.clone()).collect();
+    assert!(asked.contains(&"/v1/models?tenant=1".to_owned()), "{asked:?}");
+    assert_snapshot!(run(&line), @"
+    --- on standard error
+    error: http://HOST/v1 does not tell its models: it answered 401
+    hint: it wants a credential, or another one: name the variable that holds it with --api-key-env, or name the model with --model
+    --- exit 2
+    ");
+}
+
+#[test]
+fn address_of_another_api_is_told_before_anything_is_sent() {
+    let running = Running::new(Script::new().otherwise(stream(&["ok"])));
+    let url = format!("{}/messages", running.base_url());
+    let told = ask(&World::new(), &running, &["Hi", "--base-url", &url, "--model", "m"]);
+    assert!(told.contains("it ends with /messages, where another API is spoken (anthropic)"), "{told}");
+    assert_eq!(running.server.requests().len(), 0);
+}

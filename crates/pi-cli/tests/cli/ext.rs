@@ -15,6 +15,7 @@ fn new_extension_is_built_scanned_signed_and_trusted() {
         let world = World::new();
         let shown = run(&world, &format!("ext new greeter --engine js{kind}"));
         assert!(shown.starts_with("written to greeter") && shown.contains("`pi -e greeter` runs it"), "{shown}");
+        assert!(shown.contains("mv greeter ~/.pi/agent/extensions/") && shown.contains("/reload"), "{shown}");
         let shown = run(&world, "ext scan --strict greeter");
         let needs = if kind.is_empty() { "needs ui" } else { "needs nothing" };
         assert!(shown.contains("compatible  greeter") && shown.contains(needs), "{shown}");

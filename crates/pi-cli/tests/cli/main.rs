@@ -18,6 +18,7 @@ mod models;
 mod network;
 mod policy;
 mod provider;
+mod provider_call;
 mod schema;
 mod scratch;
 mod server;

@@ -484,3 +484,106 @@ fn of_several_providers_the_usual_model_that_costs_least_is_asked() {
     let anthropic = run(&world, "ask Hi --dry-run", &[("ANTHROPIC_API_KEY", KEY)]);
     assert!(anthropic.contains("asking anthropic/claude-sonnet-5-5: "), "{anthropic}");
 }
+
+/// An agent without tools is of no use, however cheap.
+#[test]
+fn provider_that_calls_no_tools_is_asked_only_where_there_is_no_other() {
+    let costs = |id: &str, price: &str| manifest(id, "http://127.0.0.1:9/v1").replace("output_per_1m: 2.0", price);
+    let mute = |text: String| {
+        text.replace("[text, streaming, tools]", "[text, streaming]").replace("tool_call: true", "tool_call: false")
+    };
+    let world = quiet_world()
+        .with("agent/providers/alpha.yaml", mute(costs("alpha", "output_per_1m: 0.5")))
+        .with("agent/providers/beta.yaml", costs("beta", "output_per_1m: 50.0"))
+        .with("agent/providers/gamma.yaml", costs("gamma", "output_per_1m: 5.0"));
+    let keys = [("ALPHA_KEY", KEY), ("BETA_KEY", KEY), ("GAMMA_KEY", KEY)];
+    let asked = |keys: &[(&str, &str)]| {
+        let shown = run(&world, "ask Hi --dry-run", keys);
+        shown.lines().find(|it| it.starts_with("asking")).unwrap_or_default().to_owned()
+    };
+    assert_snapshot!(asked(&keys), @"asking gamma/small: its credential is found in GAMMA_KEY, and of 2 providers with one whose usual model calls tools its usual model costs least; --model names another");
+    assert_snapshot!(asked(&keys[..2]), @"asking beta/small: its credential is found in BETA_KEY, and of 2 providers with one only its usual model calls tools; --model names another");
+    assert_snapshot!(asked(&keys[..1]), @"asking alpha/small: its credential is found in ALPHA_KEY");
+    let told = run(&world, "ask Hi --dry-run", &[("PERPLEXITY_API_KEY", KEY), ("MISTRAL_API_KEY", KEY)]);
+    assert!(told.contains("asking mistral/"), "{told}");
+}
+
+#[test]
+fn model_that_ends_is_told_with_what_replaces_it() {
+    let noted = |model: &str, key: &str| {
+        let shown = run(&quiet_world(), &format!("ask Hi --dry-run --model {model}"), &[(key, KEY)]);
+        shown.lines().filter(|line| line.starts_with("note: ")).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(noted("groq/llama-3.1-8b-instant", "GROQ_API_KEY"), @"note: groq/llama-3.1-8b-instant is retired and ended on 2026-08-16, so it may not answer; groq/openai/gpt-oss-20b replaces it");
+    assert_snapshot!(noted("openai/gpt-6-luna", "OPENAI_API_KEY"), @"");
+    let listed = run(&quiet_world(), "models openai/gpt-4o-mini --json", &[]);
+    assert!(listed.contains(r#""ends_on":"2027-01-14","successor":"gpt-6-luna""#), "{listed}");
+}
+
+#[test]
+fn day_of_a_models_end_is_held_against_today() {
+    let model = |id: &str, ends: &str| {
+        format!(
+            "    {id}: {{ status: deprecated, ends_on: \"{ends}\", successor: small, modalities: {{ input: [text], output: [text] }} }}\n"
+        )
+    };
+    let text = manifest("acme", "http://127.0.0.1:9/v1") + &model("past", "2020-01-31") + &model("later", "2999-01-31");
+    let world = quiet_world().with("agent/providers/acme.yaml", text);
+    let keys = [("ACME_KEY", KEY)];
+    let noted = |name: &str| {
+        let shown = run(&world, &format!("ask Hi --dry-run --model acme/{name}"), &keys);
+        shown.lines().filter(|line| line.starts_with("note: ")).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(noted("past"), @"note: acme/past is retired and ended on 2020-01-31, so it may not answer; acme/small replaces it");
+    assert_snapshot!(noted("later"), @"note: acme/later is deprecated and ends on 2999-01-31; acme/small replaces it");
+    let listed = run(&world, "models acme/", &keys);
+    assert!(listed.contains("3 models, 2 can be asked now"), "{listed}");
+    let row = |name: &str| listed.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+    assert!(row("past").contains("retired") && row("later").contains("deprecated"), "{listed}");
+    let machine = run(&world, "models acme/past --json", &keys);
+    assert!(machine.contains(r#""status":"retired""#) && machine.contains(r#""available":false"#), "{machine}");
+}
+
+/// Whoever asks must know that a price is not all.
+#[test]
+fn models_that_charge_more_than_tokens_are_marked() {
+    let shown = run(&quiet_world(), "models perplexity/sonar", &[]);
+    assert!(shown.contains("2.50*"), "{shown}");
+    assert!(shown.contains("* something beside tokens is charged too"), "{shown}");
+    let shown = run(&quiet_world(), "models mistral/", &[]);
+    assert!(!shown.contains('*'), "{shown}");
+}
+
+/// Nobody looks at what a file of one's own leaves out, so it is told where it matters.
+#[test]
+fn values_of_models_json_of_a_wrong_kind_are_told_by_every_command() {
+    let server = r#""baseUrl": "http://127.0.0.1:9/v1", "api": "openai-completions", "apiKey": "k""#;
+    let models =
+        format!(r#"{{"providers": {{"my": {{{server}, "models": [{{"id": "a", "contextWindow": "128k"}}, "b"]}}}}}}"#);
+    let world = quiet_world().with("agent/models.json", models);
+    let shown = run(&world, "ask Hi --model my/a --dry-run", &[]);
+    for told in [
+        "warning[models-json.provider]: a whole number that is not negative is expected, not a text (providers.my.models[0].contextWindow)",
+        "warning[models-json.provider]: an object is expected, not a text (providers.my.models[1])",
+    ] {
+        assert!(shown.contains(told), "{shown}");
+    }
+    assert!(!shown.contains("left out") && !shown.contains("rejected"), "{shown}");
+}
+
+/// Without its header a request may be refused for reasons that nobody understands.
+#[test]
+fn header_without_a_value_is_told_by_every_command() {
+    let running = Running::new(Script::new().otherwise(stream(&["ok"])));
+    let models = json!({"providers": {"my": {"baseUrl": running.base_url(), "api": "openai-completions", "apiKey": "k",
+        "headers": {"X-Tenant": "$MY_TENANT"}, "models": [{"id": "a"}]}}});
+    let world = quiet_world().with("agent/models.json", models.to_string());
+    for line in ["ask Hi --model my/a", "-p Hi --model my/a --no-session", "provider test my/a"] {
+        let shown = run(&world, line, &[]);
+        let told = "header x-tenant is not sent: MY_TENANT is not set";
+        assert_eq!(shown.matches(told).count(), 1, "{line}: {shown}");
+        assert!(!shown.contains("dropped header"), "{shown}");
+        let shown = run(&world, line, &[("MY_TENANT", "t")]);
+        assert!(!shown.contains("x-tenant"), "{line}: {shown}");
+    }
+}

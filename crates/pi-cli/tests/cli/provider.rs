@@ -716,3 +716,14 @@ services: { list_models: { path: /models, headers: { x-org: planted-3, x-who: \"
     let source = run("provider show acme --provider-dir p --source");
     assert!(!source.contains("planted-1"), "{source}");
 }
+
+#[test]
+fn list_of_models_is_not_promoted() {
+    let world = World::new().with("list.yaml", "models:\n  small: { provider: acme, model_id: small }\n");
+    assert_snapshot!(world.run("provider promote list.yaml"), @"
+    --- on standard error
+    error: list.yaml is a list of models and no manifest
+    hint: it needs no other form; `pi provider validate list.yaml` says whether it is well
+    --- exit 2
+    ");
+}

@@ -119,6 +119,9 @@ fn provider_that_wants_fewer_calls_or_fails_is_left_alone_and_one_that_refuses_i
         for number in 0..5 {
             let said = prompt(&mut client, &format!("failed{number}")).await;
             check(&said, &json!({"success": false, "code": "provider_failed"}));
+            // Whoever goes on at once is refused as soon as the circuit is open.
+            let wait = said["retryAfterMs"].as_u64();
+            assert!(if number < 4 { wait.is_none() } else { wait.is_some_and(|wait| wait > 0) }, "{number}: {said}");
         }
         let said = client.ask(&json!({"type": "get_messages", "id": "g1", "sessionId": "s"})).await["data"].clone();
         let before = client.ask(&json!({"type": "get_state", "id": "v1", "sessionId": "s"})).await;
@@ -134,8 +137,27 @@ fn provider_that_wants_fewer_calls_or_fails_is_left_alone_and_one_that_refuses_i
         let error = refused["error"].as_str().expect("words");
         assert!(error.starts_with("Circuit breaker open for scripted (recovery in "), "{error}");
         assert!(refused["retryAfterMs"].as_u64().is_some_and(|wait| wait > 0 && wait <= 30_000), "{refused}");
+        // What would join a run begins one where there is none.
+        for kind in ["steer", "follow_up"] {
+            let said = client.ask(&json!({"type": kind, "id": kind, "sessionId": "s", "message": "Go on"})).await;
+            check(&said, &json!({"success": false, "code": "circuit_open"}));
+        }
+        // So does what asks for a summary, and what does not is no call.
+        let navigate = |id: &str, summarize: bool| {
+            json!({"type": "navigate_tree", "id": id, "sessionId": "s", "targetId": "x", "options": {"summarize": summarize}})
+        };
+        for command in [json!({"type": "compact", "id": "compact", "sessionId": "s"}), navigate("summary", true)] {
+            let refused = client.ask(&command).await;
+            check(&refused, &json!({"success": false, "code": "circuit_open"}));
+            assert!(refused["retryAfterMs"].as_u64().is_some_and(|wait| wait > 0 && wait <= 30_000), "{refused}");
+        }
+        check(&client.ask(&navigate("plain", false)).await, &json!({"success": false, "code": "not_found"}));
+        let behind = json!({"type": "prompt", "id": "b", "sessionId": "s", "message": "Go on", "streamingBehavior": "steer"});
+        check(&client.ask(&behind).await, &json!({"success": false, "code": "circuit_open"}));
+        let after = client.ask(&json!({"type": "get_messages", "id": "g3", "sessionId": "s"})).await["data"].clone();
+        assert_eq!(after, said, "nothing is said");
         let circuit = metrics(&mut client, "m2").await["circuitBreakers"][0].clone();
-        check(&circuit, &json!({"state": "open", "totalSuccesses": 0, "totalFailures": 5, "totalRejected": 1}));
+        check(&circuit, &json!({"state": "open", "totalSuccesses": 0, "totalFailures": 5, "totalRejected": 6}));
         let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
         check(&health["data"], &json!({"healthy": false, "hasOpenCircuit": true, "hasOpenBashCircuit": false}));
     });

@@ -172,6 +172,62 @@ fn lists_tell_what_sessions_cost_loaded_or_not() {
 }
 
 #[test]
+fn pages_of_messages_go_on_above_the_summary_of_a_compaction() {
+    let answer = |text: &str| Answer::new().text(text).usage(10, 2).reply();
+    let long = "Words and more words. ".repeat(80);
+    let [one, two] = ["One.", "Two."].map(|said| answer(&format!("{said} {long}")));
+    let script = Script::new().then(one).then(two).then(answer("Three.")).then(answer("They counted."));
+    let mut serving = Serving::prepared(script, &[], |room| {
+        write(&room.at("agent/settings.json"), br#"{"compaction": {"keepRecentTokens": 3, "reserveTokens": 100}}"#);
+    });
+    let page = |id: &str, before: Option<&Value>| {
+        let mut wanted = json!({"type": "get_messages", "id": id, "sessionId": "s", "limit": 3});
+        if let Some(before) = before {
+            wanted["before"] = before.clone();
+        }
+        wanted
+    };
+    let roles = |answer: &Value| -> Vec<String> {
+        let messages = answer["data"]["messages"].as_array().expect("messages").iter();
+        messages.map(|message| message["role"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        for question in ["first", "second", "third"] {
+            check(
+                &client.ask(&json!({"type": "prompt", "id": question, "sessionId": "s", "message": question})).await,
+                &json!({"success": true}),
+            );
+        }
+        let compacted = client.ask(&json!({"type": "compact", "id": "c", "sessionId": "s"})).await;
+        check(&compacted, &json!({"success": true}));
+    });
+    // Also what is read from disk by a server that has not seen it.
+    serving.restart(Signal::SIGTERM);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        let shown = client.ask(&json!({"type": "get_messages", "id": "all", "sessionId": "s"})).await;
+        assert_eq!(roles(&shown), ["compactionSummary", "user", "assistant"], "what the model is shown: {shown}");
+        let last = client.ask(&page("1", None)).await;
+        assert_eq!(roles(&last), ["compactionSummary", "user", "assistant"], "{last}");
+        check(&last, &json!({"data": {"hasMore": true}}));
+        let above = client.ask(&page("2", Some(&last["data"]["entryIds"][0]))).await;
+        assert_eq!(roles(&above), ["assistant", "user", "assistant"], "{above}");
+        check(&above, &json!({"data": {"hasMore": true}}));
+        let first = client.ask(&page("3", Some(&above["data"]["entryIds"][0]))).await;
+        assert_eq!(roles(&first), ["user"], "{first}");
+        check(&first, &json!({"data": {"messages": [{"content": [{"text": "first"}]}], "hasMore": false}}));
+        // And down again, across the summary.
+        let after = json!({"type": "get_messages", "id": "down", "sessionId": "s", "limit": 4, "after": above["data"]["entryIds"][0]});
+        let down = client.ask(&after).await;
+        assert_eq!(roles(&down), ["user", "assistant", "compactionSummary", "user"], "{down}");
+        check(&down, &json!({"data": {"hasMore": true}}));
+        let nowhere = client.ask(&page("4", Some(&json!("ffffffff")))).await;
+        check(&nowhere, &json!({"success": false, "field": "before"}));
+    });
+}
+
+#[test]
 fn sessions_are_found_by_what_was_said_first_loaded_or_not() {
     let mut serving = Serving::start(Script::new().then(Answer::new().text("Hi.").usage(10, 2).reply()));
     let found = |id: &str, search: &str| json!({"type": "list_sessions", "id": id, "search": search});

@@ -1,6 +1,6 @@
 //! Who may come in.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use pi_testkit::{Client, Script, client::refused, model::Answer};
 use serde_json::json;
@@ -17,6 +17,11 @@ pub(crate) async fn status(url: &str, token: Option<&str>) -> u16 {
         Ok(_) => 101,
         Err(error) => refused(&error).unwrap_or_else(|other| panic!("no answer: {other}")),
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the world of a test is made of files")]
+fn remove(path: &Path) {
+    std::fs::remove_file(path).expect("it is there");
 }
 
 /// One request as it stands; the status and the body.
@@ -152,6 +157,26 @@ fn health_needs_no_token_but_the_right_host() {
 }
 
 #[test]
+fn refusals_are_counted_by_what_they_are() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let other = client.ask(&json!({"type": "create_session", "id": "make", "sessionId": "t"})).await;
+        assert_eq!(other["code"], "conflict", "{other}");
+        let metrics = client.ask(&json!({"type": "get_metrics", "id": "m"})).await;
+        assert_eq!(metrics["data"]["stores"]["replay"]["inFlightRejections"], 0, "{metrics}");
+        let token = format!("authorization: Bearer {}\r\n", serving.token());
+        let (_, body) = http(&serving, &get("/metrics", &serving.address, &token)).await;
+        for (reason, count) in
+            [("busy", 0), ("too_many_pending", 0), ("conflict", 1), ("journal_unavailable", 0), ("shutting_down", 0)]
+        {
+            let line = format!("pi_server_refused_total{{reason=\"{reason}\"}} {count}");
+            assert!(body.contains(&line), "{line}\n{body}");
+        }
+    });
+}
+
+#[test]
 fn session_is_handed_out_as_a_file() {
     let serving = Serving::start(Script::new().then(Answer::new().text("Hi <b>there</b>.").reply()));
     serving.block_on(async {
@@ -174,8 +199,64 @@ fn session_is_handed_out_as_a_file() {
         assert!(fetch("html").await.contains("&lt;b&gt;there"));
         assert!(fetch("markdown").await.contains("Hello"));
         assert!(fetch("envelope").await.contains("\"version\": \"1.0\""));
+        assert!(fetch("viewer").await.contains("Hello"));
+        // What a link leads to is not handed out.
+        let state = client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
+        let beside = format!("{}.envelopes", state["data"]["sessionFile"].as_str().expect("a file"));
+        let (beside, elsewhere) = (Path::new(&beside), serving.room.at("elsewhere"));
+        std::fs::rename(beside, &elsewhere).expect("it is there");
+        std::os::unix::fs::symlink(&elsewhere, beside).expect("a link");
+        for form in ["envelope", "viewer"] {
+            let request = get(&format!("/export?session=s&form={form}"), &serving.address, &token);
+            let (status, body) = http(&serving, &request).await;
+            assert!(status != 200 && body.contains("leads somewhere else by now"), "{form}: {status} {body}");
+        }
         let (status, body) = http(&serving, &get("/export?session=nobody&form=html", &serving.address, &token)).await;
         assert_eq!(status, 404, "{body}");
+    });
+}
+
+#[test]
+fn whole_output_of_a_command_is_handed_out_to_whom_its_session_names_it() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.ask(&json!({"type": "bash", "id": "b", "sessionId": "s", "command": "seq 20000"})).await;
+        let said = client.ask(&json!({"type": "get_messages", "id": "m", "sessionId": "s"})).await;
+        let path = said["data"]["messages"][0]["fullOutputPath"].as_str();
+        let path = path.unwrap_or_else(|| panic!("no file: {said}")).to_owned();
+        let name = path.rsplit('/').next().expect("a name");
+        let token = format!("authorization: Bearer {}\r\n", serving.token());
+        let fetch = async |session: &str, name: &str| {
+            let request = get(&format!("/output?session={session}&name={name}"), &serving.address, &token);
+            request_to(&serving.address, &request).await
+        };
+        let (status, head, body) = fetch("s", name).await;
+        assert_eq!(status, 200, "{body}");
+        assert!(body.starts_with("1\n2\n") && body.trim_end().ends_with("\n20000"), "{} bytes", body.len());
+        for line in
+            ["content-type: text/plain; charset=utf-8", "content-disposition: attachment", "no-store", "; sandbox"]
+        {
+            assert!(head.contains(line), "{head}");
+        }
+        // A name that no message of the session has leads nowhere, whatever lies there.
+        client.ask(&json!({"type": "create_session", "id": "other", "sessionId": "t"})).await;
+        let turned: String = name[8..24].chars().rev().collect();
+        let beside = Path::new(&path).with_file_name(format!("pi-bash-{turned}.log"));
+        write(&beside, b"not yours");
+        for (session, name, expected) in [
+            ("t", name, 404),
+            ("s", beside.file_name().and_then(|name| name.to_str()).expect("a name"), 404),
+            ("s", "..%2F..%2Fetc%2Fpasswd", 404),
+            ("nobody", name, 404),
+        ] {
+            let (status, _, body) = fetch(session, name).await;
+            assert_eq!(status, expected, "{session} {name}: {body}");
+        }
+        remove(&beside);
+        remove(Path::new(&path));
+        let (status, _, body) = fetch("s", name).await;
+        assert_eq!((status, body.contains("run the command again")), (410, true), "{body}");
     });
 }
 
@@ -386,6 +467,9 @@ async fn refusals_say_in_one_form_what_is_wrong_and_what_to_do() {
         (get("/export?session=s&form=html", &own, &format!("{token}origin: https://evil.example\r\n")), 403, "Origin"),
         (get("/export?session=s", &own, &token), 400, "forms are html, markdown, envelope, viewer"),
         (get("/export?session=s&form=exe", &own, &token), 400, "forms are html, markdown, envelope, viewer"),
+        (get("/output?session=s&name=x", &own, ""), 401, "Authorization: Bearer"),
+        (get("/output?session=s&name=x", &own, &format!("{token}origin: https://evil.example\r\n")), 403, "Origin"),
+        (get("/output?session=s", &own, &token), 400, "fullOutputPath"),
         (get("/ws", &own, &token), 400, "ws://"),
         (ask("/ws?clientID=tab"), 400, "clientId"),
         (ask("/?client_id=tab"), 400, "clientId"),

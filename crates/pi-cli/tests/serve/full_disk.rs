@@ -132,11 +132,46 @@ fn runs_are_stopped_on_a_full_disk() {
     });
 }
 
+/// Lets the server write files of so many bytes and no more; `None`: of any size.
+#[cfg(target_os = "linux")]
+fn limit_files(serving: &Serving, bytes: Option<u64>) {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let server = Pid::from_raw(serving.id().as_raw());
+    prlimit(server, Resource::Fsize, Rlimit { current: bytes, maximum: None }).expect("it is our child");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn limit_of_file_sizes_refuses_changes_lets_reads_pass_and_ends_nobody() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        assert_eq!(client.ask(&name(9000)).await["success"], true);
+        limit_files(&serving, Some(4096));
+        let (_, refused) = first_refusal(&mut client).await;
+        let error = refused["error"].as_str().expect("a reason");
+        assert!(error.contains("it is at the limit for files of this process"), "{refused}");
+        let later = client.ask(&name(5000)).await;
+        assert!(fits(&later, &json!({"success": false, "code": "journal_unavailable"})), "{later}");
+        let state = client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
+        assert_eq!(state["success"], true, "{state}");
+        limit_files(&serving, None);
+        first_success(&mut client).await;
+    });
+}
+
 #[test]
 fn server_starts_on_a_full_disk_and_recovers() {
     if !can_mount() {
         return eprintln!("SKIPPED: nothing can be mounted here, so that no disk gets full");
     }
+    // One that was killed leaves the index of the journal's log behind; one that ended does not, and there is no room for it.
+    for end in [Signal::SIGKILL, Signal::SIGTERM] {
+        starts_on_a_full_disk_after(end);
+    }
+}
+
+fn starts_on_a_full_disk_after(end: Signal) {
     let mut serving = Serving::start(Script::new());
     serving.end(Signal::SIGTERM);
     let folder = serving.room.at("agent/server");
@@ -151,8 +186,8 @@ fn server_starts_on_a_full_disk_and_recovers() {
     });
     assert_eq!(first["success"], true, "{first}");
     let filler = disk.path("filler");
+    serving.end(end);
     fill(&filler);
-    serving.end(Signal::SIGKILL);
     let mut command = serving.room.pi_to(&["serve"]);
     command.arg("--insecure-no-auth");
     let command = disk.enter(&command, &serving.room.project());
@@ -173,6 +208,8 @@ fn server_starts_on_a_full_disk_and_recovers() {
         first_success(&mut client).await;
         let (status, body) = http(&serving, &get("/readyz", &serving.address, "")).await;
         assert_eq!(status, 200, "{body}");
+        let history = client.ask(&json!({"type": "get_command_history", "id": "history", "limit": 1})).await;
+        assert_eq!(history["success"], true, "others can read the journal again: {history}");
     });
 }
 

@@ -196,6 +196,8 @@ impl Workshop for Makers {
         None
     }
 
+    fn count_refused(&self, _: &ProviderId) {}
+
     fn usual_folder(&self) -> PathBuf {
         self.folder.join("project")
     }

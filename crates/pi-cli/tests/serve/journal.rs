@@ -36,6 +36,24 @@ pub(crate) fn check(output: &Output, code: i32, shapes: &[Value]) {
 }
 
 #[test]
+fn history_that_was_read_leaves_the_journal_to_the_server() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let history = client.ask(&json!({"type": "get_command_history", "id": "h"})).await;
+        assert!(fits(&history, &json!({"success": true})), "{history}");
+        // Whoever opens it last takes the log away when he closes it, unless the server is known to have it.
+        let journal = rusqlite::Connection::open(serving.room.at("agent/server/journal.sqlite")).expect("a journal");
+        let count: i64 = journal.query_row("select count(*) from command", [], |row| row.get(0)).expect("a number");
+        assert!(count > 0);
+        drop(journal);
+        let named = json!({"type": "set_session_name", "id": "n", "sessionId": "s", "name": "Named"});
+        let answer = client.ask(&named).await;
+        assert!(fits(&answer, &json!({"success": true})), "{answer}");
+    });
+}
+
+#[test]
 fn commands_can_be_looked_at_while_the_server_runs_and_dropped_after_it() {
     let mut serving = Serving::start(Script::new());
     serving.block_on(async {
@@ -67,6 +85,28 @@ fn commands_can_be_looked_at_while_the_server_runs_and_dropped_after_it() {
     let told = format!("{}{}", String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
     assert!(told.contains("0 commands dropped, 3 kept") && told.contains("server.outcomesKept"), "{told}");
     check(&journal(room, &["verify", "--json"]), 0, &[json!({"sound": true, "commands": 3})]);
+}
+
+#[test]
+fn history_beyond_what_the_settings_keep_goes_unless_arguments_say_otherwise() {
+    let mut serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        for name in ["a", "b", "c"] {
+            // Nobody can ask for it again.
+            client.send(&json!({"type": "set_session_name", "sessionId": "s", "name": name})).await;
+        }
+        client.ask(&json!({"type": "set_session_name", "id": "last", "sessionId": "s", "name": "d"})).await;
+    });
+    serving.end(Signal::SIGTERM);
+    let room = &serving.room;
+    check(&journal(room, &["compact", "--json"]), 0, &[json!({"dropped": 0, "kept": 5, "remembered": 2})]);
+    write(&room.at("agent/settings.json"), br#"{"server": {"historyCommands": 2}}"#);
+    check(&journal(room, &["compact", "--json", "--count", "9"]), 0, &[json!({"dropped": 0, "kept": 5})]);
+    check(&journal(room, &["compact", "--json"]), 0, &[json!({"dropped": 2, "kept": 3})]);
+    write(&room.at("agent/settings.json"), br#"{"server": {"historyCommands": "few"}}"#);
+    let refused = journal(room, &["compact"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
 }
 
 #[test]
@@ -163,6 +203,13 @@ fn damage_in_the_middle_is_told_until_there_is_another_file() {
     bytes[8192..8192 + 6000].fill(7);
     write(&path, &bytes);
     check(&journal(&serving.room, &["verify", "--json"]), 1, &[json!({"sound": false})]);
+    // A start with it succeeds, and so does the question whether it would.
+    let mut asked = serving.room.pi_to(&["serve"]);
+    asked.args(["--model", "scripted/model", "--listen", "127.0.0.1:0", "--check-config"]);
+    let output = asked.current_dir(serving.room.project()).output().expect("it starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("the journal is damaged") && told.contains("refuses commands that change"), "{told}");
     serving.start_again();
     assert!(serving.log().contains("the journal is damaged"), "{}", serving.log());
     serving.block_on(async {
@@ -233,4 +280,33 @@ fn session_whose_id_the_server_chose_is_in_the_history() {
     let made = json!({"command": "create_session", "id": "make", "sessionId": session});
     check(&journal(&serving.room, &["show", "--json", "--session", &session]), 0, std::slice::from_ref(&made));
     check(&journal(&serving.room, &["export"]), 0, &[made]);
+}
+
+#[test]
+fn command_whose_lane_is_damaged_does_not_run_again_by_its_key() {
+    let mut serving = Serving::start(Script::new());
+    let say = |id: &str| json!({"type": "bash", "id": id, "sessionId": "s", "command": "echo x >> ran", "idempotencyKey": "k"});
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        assert_eq!(client.ask(&say("one")).await["success"], true);
+    });
+    serving.end(Signal::SIGTERM);
+    let path = serving.room.at("agent/server/journal.sqlite");
+    let connection = rusqlite::Connection::open(&path).expect("a database");
+    connection.execute("update command set lane = 'sess' where id = 'one'", []).expect("it is changed");
+    drop(connection);
+    check(&journal(&serving.room, &["verify", "--json"]), 1, &[json!({"sound": false})]);
+    let mut asked = serving.room.pi_to(&["serve"]);
+    asked.args(["--model", "scripted/model", "--listen", "127.0.0.1:0", "--check-config"]);
+    let output = asked.current_dir(serving.room.project()).output().expect("it starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("1 of the journal's records cannot be read; a server starts with it, and goes on"), "{told}");
+    serving.start_again();
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        let again = client.ask(&say("two")).await;
+        assert!(fits(&again, &json!({"success": true, "replayed": true})), "{again}");
+    });
+    assert_eq!(crate::room::read(&serving.room.at("project/ran")).as_deref(), Some("x\n"));
 }

@@ -57,6 +57,14 @@ fn sent(room: &Room) -> (Vec<String>, bool) {
     (names.map(|name| name.replace('"', "")).collect(), body["messages"].to_string().contains("How to sail"))
 }
 
+/// The tools that our own words in the system prompt of the last request name.
+fn named(room: &Room) -> Vec<String> {
+    let body = room.server.requests().last().expect("a request").json();
+    let system = body["messages"][0]["content"].as_str().expect("a text");
+    let listed = system.lines().skip_while(|line| *line != "Tools:").skip(1);
+    listed.map_while(|line| line.strip_prefix("- ")?.split_once(": ").map(|(name, _)| name.to_owned())).collect()
+}
+
 #[test]
 fn what_a_client_set_is_set_after_a_crash() {
     let mut serving = Serving::prepared(answers(), &[], with_skill);
@@ -76,10 +84,16 @@ fn what_a_client_set_is_set_after_a_crash() {
         assert!(fits(&state, &json!({"sessionName": "Lasting", "model": {"id": "other"}})), "{state}");
         ask(&mut client, "prompt", json!({"message": "Hello"})).await;
         assert_eq!(sent(&serving.room), (vec!["read".to_owned(), "ls".to_owned()], false));
+        assert_eq!(named(&serving.room), ["read", "ls"]);
         let requests = ask(&mut client, "list_requests", json!({})).await;
         let request = requests["requests"][0]["requestId"].clone();
         let envelope = ask(&mut client, "get_envelope", json!({"requestId": request})).await.to_string();
         assert_eq!((envelope.contains("How to sail"), envelope.contains("\"bash\"")), (false, false), "{envelope}");
+        // Also what is chosen while it is loaded.
+        ask(&mut client, "set_active_tools", json!({"tools": ["bash"]})).await;
+        ask(&mut client, "prompt", json!({"message": "And now?"})).await;
+        assert_eq!(named(&serving.room), ["bash"]);
+        ask(&mut client, "set_active_tools", json!({"tools": ["read", "ls"]})).await;
     });
     // Whoever loads the file anew is offered the same.
     serving.block_on(async {
@@ -94,6 +108,7 @@ fn what_a_client_set_is_set_after_a_crash() {
     for (more, tools) in [(&[][..], vec!["read", "ls"]), (&["--tools", "bash"][..], vec!["bash"])] {
         let said = serving.room.pi_to(&["-c", "-p", "Again"]).args(more).output().expect("it starts");
         assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        assert_eq!(named(&serving.room), tools);
         assert_eq!(sent(&serving.room), (tools.into_iter().map(str::to_owned).collect(), false));
     }
 }
@@ -283,6 +298,21 @@ fn history_tells_phases_in_their_order_and_what_a_crash_cut() {
             json!({"commandId": "q", "lastPhase": "command_accepted"}),
         ];
         assert!(fits(&recovery["data"]["recoveredInFlight"], &json!(told)), "{recovery}");
+        assert_eq!(recovery["data"]["recoveredOutcomeIds"].as_array().map(Vec::len), Some(1), "{recovery}");
+        // Another client learns what happened, and nobody's names: those that the history gives them.
+        let mut other = serving.connect("?clientId=d").await;
+        let found = other.ask(&json!({"type": "get_startup_recovery", "id": "r"})).await["data"].clone();
+        let past = other.ask(&json!({"type": "get_command_history", "id": "h", "limit": 500})).await["data"].clone();
+        let in_flight = found["recoveredInFlight"].as_array().expect("commands");
+        let mut ids: Vec<&Value> = in_flight.iter().map(|command| &command["commandId"]).collect();
+        ids.extend(found["recoveredOutcomeIds"].as_array().expect("ids"));
+        assert_eq!(ids.len(), 3, "{found}");
+        for id in ids {
+            assert!(id.as_str().is_some_and(|id| id.starts_with("other:")), "{found}");
+            let is_known =
+                past["entries"].as_array().is_some_and(|all| all.iter().any(|entry| entry["commandId"] == *id));
+            assert!(is_known, "{id}: {past}");
+        }
         for number in 0..20 {
             ask(&mut client, "set_auto_retry", json!({"enabled": number % 2 == 0})).await;
         }
@@ -436,6 +466,39 @@ fn edit_that_leaves_the_length_of_a_file_moves_the_version() {
     assert!(fits(&refused, &json!({"success": false, "code": "version_mismatch", "sessionVersion": 2})), "{refused}");
     let found = ask_alone(&serving, &json!({"type": "get_messages", "id": "m", "sessionId": "s"})).to_string();
     assert!(found.contains("Jello"), "{found}");
+}
+
+#[test]
+fn interrupted_run_moves_the_version_once_whatever_is_read_and_started_afterwards() {
+    let mut serving = Serving::start(Script::new().then(Answer::new().text("Thinking").hold().reply()));
+    let prompt = json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"});
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        client.send(&prompt).await;
+        serving.room.server.received(1).await;
+    });
+    serving.restart(Signal::SIGKILL);
+    let replayed = ask_alone(&serving, &prompt);
+    assert!(fits(&replayed, &json!({"success": false, "replayed": true, "sessionVersion": 1})), "{replayed}");
+    for round in 0..3 {
+        let state = ask_alone(&serving, &json!({"type": "get_state", "id": format!("g{round}"), "sessionId": "s"}));
+        assert!(fits(&state, &json!({"success": true, "sessionVersion": 1})), "{round}: {state}");
+        serving.restart(Signal::SIGTERM);
+    }
+}
+
+#[test]
+fn file_that_somebody_touched_moves_the_version_once() {
+    let mut serving = Serving::start(answers());
+    let file = said_and_ended(&mut serving);
+    let text = read(&file).expect("it is there");
+    write(&file, text.as_bytes());
+    serving.start_again();
+    for round in 0..3 {
+        let state = ask_alone(&serving, &json!({"type": "get_state", "id": format!("g{round}"), "sessionId": "s"}));
+        assert!(fits(&state, &json!({"success": true, "sessionVersion": 2})), "{round}: {state}");
+        serving.restart(Signal::SIGTERM);
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Paths that clients name, and where they must not lead.
 
-use std::{os::unix::fs::symlink, path::Path};
+use std::{
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
 
 use nix::sys::signal::Signal;
 use pi_testkit::{Client, Script};
@@ -37,9 +40,11 @@ fn session_file_whose_folder_became_a_link_is_not_opened_again() {
     let mut serving = Serving::start(Script::new());
     let (sessions, outside) = (serving.room.at("project/.pi/sessions"), serving.room.at("elsewhere"));
     let project = serving.room.project();
-    for folder in [&sessions, &outside] {
-        write(&folder.join("a.jsonl"), &stored("a", &project));
-    }
+    let said = json!({"type": "message", "id": "e1", "parentId": null, "timestamp": "2026-11-16T00:00:00.000Z",
+        "message": {"role": "user", "content": "A secret", "timestamp": 1}});
+    let secret = [stored("a", &project), format!("{said}\n").into_bytes()].concat();
+    write(&sessions.join("a.jsonl"), &stored("a", &project));
+    write(&outside.join("a.jsonl"), &secret);
     serving.block_on(async {
         let mut client = serving.connect("").await;
         check(&load(&mut client, "1", &sessions.join("a.jsonl")).await, &json!({"success": true}));
@@ -49,6 +54,8 @@ fn session_file_whose_folder_became_a_link_is_not_opened_again() {
     serving.start_again();
     serving.block_on(async {
         let mut client = serving.connect("").await;
+        let listed = client.ask(&json!({"type": "list_sessions", "id": "l"})).await;
+        check(&listed, &json!({"data": {"sessions": [{"sessionId": "a", "messageCount": 0}]}}));
         let refused = json!({"success": false, "code": "invalid_session_path",
             "error": "sessionPath must be under an allowed session directory"});
         check(&client.ask(&json!({"type": "prompt", "id": "2", "sessionId": "a", "message": "Hello"})).await, &refused);
@@ -58,7 +65,7 @@ fn session_file_whose_folder_became_a_link_is_not_opened_again() {
         check(&client.ask(&delete).await, &refused);
     });
     assert_eq!(list(&outside), [outside.join("a.jsonl")]);
-    assert_eq!(read(&outside.join("a.jsonl")).expect("it is there").into_bytes(), stored("a", &project));
+    assert_eq!(read(&outside.join("a.jsonl")).expect("it is there").into_bytes(), secret);
 }
 
 #[test]
@@ -118,6 +125,68 @@ fn sessions_behind_a_link_that_the_operator_made_go_on_after_a_restart() {
         let mut client = serving.connect("").await;
         check(&client.ask(&say("2")).await, &json!({"success": true, "sessionVersion": 2}));
     });
+}
+
+/// Asks for the file of session `s` in every way in which somebody could get it.
+async fn take_away(client: &mut Client, round: &str, file: &Path) {
+    let name = file.file_name().expect("a file").to_string_lossy().into_owned();
+    let in_use = json!({"success": false, "code": "session_in_use", "error": "Session file is in use by session s"});
+    for command in [
+        json!({"type": "load_session", "id": format!("{round} load"), "sessionId": "l", "sessionPath": file}),
+        json!({"type": "switch_session_file", "id": format!("{round} switch"), "sessionId": "t", "sessionPath": file}),
+        json!({"type": "delete_stored_session", "id": format!("{round} delete"), "sessionPath": file, "fileName": name}),
+    ] {
+        check(&client.ask(&command).await, &in_use);
+    }
+}
+
+/// The file of session `s`, as a list tells it: that wakes nobody.
+async fn file_of(client: &mut Client, id: &str) -> PathBuf {
+    let listed = client.ask(&json!({"type": "list_sessions", "id": id})).await;
+    let sessions = listed["data"]["sessions"].as_array().expect("a list");
+    let own = sessions.iter().find(|session| session["sessionId"] == "s").expect("it is known");
+    PathBuf::from(own["sessionFile"].as_str().expect("it has a file"))
+}
+
+#[test]
+fn file_of_a_session_behind_a_link_is_nobody_elses_under_any_name() {
+    for link in ["agent", "agent/sessions"] {
+        let before = |room: &crate::room::Room| {
+            make_folder(&room.at("agent/sessions"));
+            put_link(&room.at(link), &room.at(link).with_extension("away"));
+        };
+        let mut serving = Serving::prepared(Script::new().otherwise(answer()), &[], before);
+        let say = |id: &str| json!({"type": "prompt", "id": id, "sessionId": "s", "message": "Hello"});
+        let (named, real) = serving.block_on(async {
+            let mut client = serving.with_session("").await;
+            check(&create(&mut client, "t", &serving.room.project()).await, &json!({"success": true}));
+            check(&client.ask(&say("1")).await, &json!({"success": true}));
+            let named = file_of(&mut client, "f").await;
+            let real = named.canonicalize().expect("it is there");
+            assert_ne!(named, real, "it is behind a link");
+            take_away(&mut client, "new, named", &named).await;
+            take_away(&mut client, "new, real", &real).await;
+            (named, real)
+        });
+        serving.restart(Signal::SIGTERM);
+        serving.block_on(async {
+            let mut client = serving.connect("").await;
+            take_away(&mut client, "asleep, named", &named).await;
+            take_away(&mut client, "asleep, real", &real).await;
+            check(&client.ask(&say("2")).await, &json!({"success": true, "sessionVersion": 2}));
+            take_away(&mut client, "awake, named", &named).await;
+            take_away(&mut client, "awake, real", &real).await;
+            // Whichever of its names the server tells, it can be given back.
+            let told = file_of(&mut client, "f").await;
+            for (number, path) in [told, named, real].iter().enumerate() {
+                let delete = json!({"type": "delete_session", "id": format!("d{number}"), "sessionId": "s"});
+                check(&client.ask(&delete).await, &json!({"success": true}));
+                let load =
+                    json!({"type": "load_session", "id": format!("l{number}"), "sessionId": "s", "sessionPath": path});
+                check(&client.ask(&load).await, &json!({"success": true}));
+            }
+        });
+    }
 }
 
 /// Asks for a session of this folder.
@@ -425,6 +494,11 @@ fn files_of_both_endings_are_listed_and_links_that_lead_out_are_not() {
         write(&room.at("elsewhere/c.jsonl"), &stored("c", &cwd));
         symlink(room.at("elsewhere/c.jsonl"), sessions.join("c.jsonl")).expect("a link");
         symlink(sessions.join("a.jsonl"), sessions.join("d.jsonl")).expect("a link");
+        // The folder of another project, and one that only looks like it.
+        write(&room.at("agent/sessions/--y--/e.jsonl"), &stored("e", &room.at("home/y")));
+        write(&room.at("elsewhere/f.jsonl"), &stored("f", &room.at("home/z")));
+        write(&room.at("home/z/.pi/sessions/g.jsonl"), &stored("g", &room.at("home/z")));
+        symlink(room.at("elsewhere"), room.at("agent/sessions/--z--")).expect("a link");
     });
     serving.block_on(async {
         let mut client = serving.connect("").await;
@@ -433,6 +507,26 @@ fn files_of_both_endings_are_listed_and_links_that_lead_out_are_not() {
         let name = |it: &Value| it["sessionPath"].as_str().and_then(|path| path.rsplit('/').next()).map(str::to_owned);
         let mut names: Vec<String> = sessions.iter().filter_map(name).collect();
         names.sort();
-        assert_eq!(names, ["a.jsonl", "b.json", "d.jsonl"]);
+        assert_eq!(names, ["a.jsonl", "b.json", "d.jsonl", "e.jsonl"]);
+    });
+}
+
+#[test]
+fn another_name_of_a_file_that_a_session_has_is_in_use_by_that_session() {
+    let mut serving = Serving::start(Script::new());
+    let sessions = serving.room.at("project/.pi/sessions");
+    write(&sessions.join("a.jsonl"), &stored("a", &serving.room.project()));
+    std::fs::hard_link(sessions.join("a.jsonl"), sessions.join("b.jsonl")).expect("a second name");
+    let in_use = json!({"success": false, "code": "session_in_use", "error": "Session file is in use by session a"});
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        check(&load(&mut client, "1", &sessions.join("a.jsonl")).await, &json!({"success": true}));
+        check(&load(&mut client, "2", &sessions.join("b.jsonl")).await, &in_use);
+    });
+    serving.restart(Signal::SIGTERM);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        // Nobody has opened it yet.
+        check(&load(&mut client, "3", &sessions.join("b.jsonl")).await, &in_use);
     });
 }

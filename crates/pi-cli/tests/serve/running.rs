@@ -130,3 +130,27 @@ fn the_end_waits_for_what_is_in_flight_and_tells_everybody() {
     });
     assert_eq!(serving.wait(), Some(0));
 }
+
+#[test]
+fn code_is_given_back_whenever_nothing_is_done_any_more() {
+    let serving = Serving::logged(Script::new().then(Answer::new().text("Hi.").reply()));
+    let until_given_back = async |times: usize| {
+        while serving.log().matches("code that is not needed now is given back").count() < times {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    serving.block_on(async {
+        until_given_back(1).await;
+        let mut client = serving.with_session("").await;
+        until_given_back(2).await;
+        let said = client.ask(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        assert_eq!(said["success"], true, "{said}");
+        until_given_back(3).await;
+        // Many who only look leave as much behind.
+        for number in 0..pi_server::bustle::LOOKS {
+            let looked = client.ask(&json!({"type": "get_state", "id": format!("l{number}"), "sessionId": "s"})).await;
+            assert_eq!(looked["success"], true, "{looked}");
+        }
+        until_given_back(4).await;
+    });
+}

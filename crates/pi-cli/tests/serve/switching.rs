@@ -109,6 +109,12 @@ fn slow_server_comes_into_a_session_that_has_begun() {
         ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
         let offered = tools(&mut client, "t1").await;
         assert!(!offered.contains(&"mcp__hi__hello".to_owned()), "{offered:?}");
+        let listed = ask(&mut client, "l1", json!({"type": "list_extensions", "sessionId": "s"})).await;
+        let starting = json!({"extensionId": "mcp:hi", "state": "idle", "enabled": true});
+        assert!(
+            listed["extensions"].as_array().is_some_and(|all| all.iter().any(|one| fits(one, &starting))),
+            "{listed}"
+        );
         write(&gate(&serving.room), b"");
         let is_ready = |frame: &Value| frame["event"].to_string().contains("MCP server hi is ready; tools: 1");
         client.expect("that it is ready", is_ready).await;
@@ -214,11 +220,24 @@ fn extensions_are_loaded_anew_with_what_is_on_the_disk() {
         assert!(fits(told, &json!({"extensionId": "porter", "state": "running"})), "{told}");
         assert!(told["error"].as_str().is_some_and(|error| error.contains("porter.ts")), "{told}");
         say(&mut client, "p2", "hi").await;
-        // What throws when it is started has failed.
-        write(&file, b"export default function (pi) { throw new Error('not today'); }");
-        let failed = ask(&mut client, "r3", json!({"type": "reload_extensions", "extensionId": "porter"})).await;
-        assert!(fits(&failed["extensions"][0], &json!({"state": "failed"})), "{failed}");
-        assert!(failed["extensions"][0]["error"].as_str().is_some_and(|error| error.contains("not today")), "{failed}");
+        // So does what throws when it is started: it says where, and what ran goes on.
+        write(&file, b"export default function (pi) {\n  throw new Error('not today');\n}");
+        let throws = ask(&mut client, "r3", json!({"type": "reload_extensions", "extensionId": "porter"})).await;
+        let told = &throws["extensions"][0];
+        assert!(fits(told, &json!({"state": "running", "tools": ["greet", "wait"]})), "{told}");
+        let error = told["error"].as_str().unwrap_or_default();
+        assert!(error.contains("not today") && error.contains("porter.ts:2:"), "{told}");
+        say(&mut client, "p3", "hi").await;
+        // Also where all of them are loaded anew, and then everybody is told.
+        let heard = json!({"type": "subscribe", "sessionId": "s"});
+        ask(&mut other, "hear", heard).await;
+        let all = ask(&mut client, "r3a", json!({"type": "reload_extensions"})).await;
+        let running = json!({"extensionId": "porter", "state": "running"});
+        assert!(all["extensions"].as_array().is_some_and(|all| all.iter().any(|one| fits(one, &running))), "{all}");
+        let is_it = |frame: &Value| frame["event"]["message"].as_str().is_some_and(|it| it.contains("porter.ts:2:"));
+        let notice = other.expect("what is wrong", is_it).await;
+        assert!(fits(&notice["event"], &json!({"notifyType": "warning", "asker": {"by": "pi"}})), "{notice}");
+        say(&mut client, "p4", "hi").await;
         // All of them: one that is new, one that is gone, and a server that was added.
         write(&serving.room.at("agent/extensions/usher.ts"), porter("usher").replace("greet", "bow").as_bytes());
         write(&file, porter("third").as_bytes());
@@ -238,10 +257,9 @@ fn extensions_are_loaded_anew_with_what_is_on_the_disk() {
         }
     });
     let requests = serving.room.server.requests();
-    assert!(
-        requests[0].json().to_string().contains("second hooked")
-            && requests[1].json().to_string().contains("second hooked")
-    );
+    for request in &requests[..4] {
+        assert!(request.json().to_string().contains("second hooked"), "{}", request.json());
+    }
 }
 
 /// Blocks every shell command, and asks before it goes.
@@ -304,8 +322,8 @@ fn what_the_old_code_showed_is_gone_before_the_new_shows_its_own() {
             write(&serving.room.at("agent/extensions/sign.ts"), shows(key).as_bytes());
             ask(&mut client, key, command).await;
             let mut told = Vec::new();
-            // What the old one showed when it began may come late.
-            let is_news = |event: &Value| event["key"] != before || event["text"].is_null();
+            // What old ones showed when they began may come late.
+            let is_news = |event: &Value| event["key"] == key || event["text"].is_null();
             for _ in 0..2 {
                 let is_status = |frame: &Value| frame["event"]["method"] == "setStatus" && is_news(&frame["event"]);
                 let status = client.expect("a status", is_status).await;
@@ -376,6 +394,16 @@ fn extension_is_loaded_anew_when_its_file_changes() {
         assert_eq!(broken["notifyType"], "error");
         assert!(broken["message"].as_str().is_some_and(|message| message.contains("porter.ts:2:")), "{broken}");
         say(&mut client, "p2", "hi").await;
+        // What throws when it is started as well.
+        write(&file, b"// porter\nexport default function (pi) {\n  throw new Error('not today');\n}");
+        let throws = told(&mut client, "porter goes on as it was").await;
+        assert!(
+            fits(&throws, &json!({"notifyType": "error", "asker": {"by": "pi", "extensionId": "porter"}})),
+            "{throws}"
+        );
+        let message = throws["message"].as_str().unwrap_or_default();
+        assert!(message.contains("not today") && message.contains("porter.ts:3:"), "{message}");
+        say(&mut client, "p2a", "hi").await;
         // It imports what is not there yet; it is loaded as soon as it is.
         let imports = format!("import {{ word }} from './word.ts';\n{}", porter("${word}").replace('"', "`"));
         write(&file, imports.as_bytes());
@@ -388,9 +416,95 @@ fn extension_is_loaded_anew_when_its_file_changes() {
         say(&mut client, "p4", "hi").await;
     });
     let requests = serving.room.server.requests();
-    for (request, word) in requests.iter().zip(["second", "second", "third", "fourth"]) {
+    for (request, word) in requests.iter().zip(["second", "second", "second", "third", "fourth"]) {
         assert!(request.json().to_string().contains(&format!("{word} hooked")), "{word}");
     }
+}
+
+/// Blocks shell commands that have this word in them.
+fn guarding(word: &str) -> String {
+    format!(
+        r#"export default function (pi: any) {{
+          pi.on("tool_call", (event: any) => event.input.command?.includes("{word}") ? {{ block: true, reason: "guarded" }} : undefined);
+        }}"#
+    )
+}
+
+#[test]
+fn guard_whose_file_changes_judges_on_until_somebody_says_otherwise() {
+    let command = json!({ "command": "touch made" });
+    let script = Script::new()
+        .then(Answer::new().call("c1", "bash", &command).reply())
+        .then(Answer::new().text("Done.").reply())
+        .then(Answer::new().call("c2", "bash", &command).reply())
+        .otherwise(Answer::new().text("Done.").reply());
+    let file = "agent/extensions/guard.ts";
+    let serving = Serving::prepared(script, &[], |room| write(&room.at(file), guarding("made").as_bytes()));
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        // The model it judges could have written this.
+        write(&serving.room.at(file), guarding("nothing").as_bytes());
+        let held = told(&mut client, "guard goes on as it was").await;
+        let shape = json!({"notifyType": "warning", "asker": {"by": "pi", "extensionId": "guard"}});
+        assert!(fits(&held, &shape) && held["message"].to_string().contains("/reload"), "{held}");
+        say(&mut client, "p1", "Do it").await;
+        assert!(!serving.room.project().join("made").exists(), "the guard that was there judges");
+        ask(&mut client, "r", json!({"type": "reload_extensions"})).await;
+        say(&mut client, "p2", "Do it").await;
+        assert!(serving.room.project().join("made").exists(), "somebody said that the other one judges");
+    });
+}
+
+#[test]
+fn command_of_an_extension_may_load_all_of_them_anew() {
+    let file = "agent/extensions/again.ts";
+    let again = r#"export default (pi: any) =>
+      pi.registerCommand("again", { handler: async (args: string, ctx: any) => { await ctx.reload(); } });"#;
+    let heard = r#"export default (pi: any) =>
+      pi.on("session_start", (event: any, ctx: any) => ctx.ui.notify(`heard ${event.reason}`));"#;
+    let serving = Serving::prepared(talking(), &[], |room| {
+        write(&room.at(file), again.as_bytes());
+        write(&room.at("agent/settings.json"), br#"{"watchExtensions": false}"#);
+    });
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        write(&serving.room.at(file), heard.as_bytes());
+        say(&mut client, "p", "/again").await;
+        told(&mut client, "heard reload").await;
+    });
+}
+
+#[test]
+fn what_loading_anew_leaves_out_is_told() {
+    let serving = unwatched(talking());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        let settings = json!({"watchExtensions": false, "extensions": ["/nowhere/gone.ts"]});
+        write(&serving.room.at("agent/settings.json"), settings.to_string().as_bytes());
+        ask(&mut client, "r", json!({"type": "reload_extensions"})).await;
+        let left_out = told(&mut client, "/nowhere/gone.ts").await;
+        assert!(fits(&left_out, &json!({"notifyType": "warning", "asker": {"by": "pi"}})), "{left_out}");
+    });
+}
+
+#[test]
+fn package_that_is_not_installed_is_told_when_an_extension_is_loaded() {
+    let serving = serving(talking());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        let imports =
+            format!("import pad from 'pad-that-nobody-has';\n{}\nexport const padded = () => pad();", porter("second"));
+        write(&serving.room.at("agent/extensions/porter.ts"), imports.as_bytes());
+        let lacks = told(&mut client, "pad-that-nobody-has").await;
+        assert!(fits(&lacks, &json!({"notifyType": "warning", "asker": {"by": "pi"}})), "{lacks}");
+        assert!(lacks["message"].as_str().is_some_and(|message| message.contains("npm install")), "{lacks}");
+        say(&mut client, "p", "hi").await;
+    });
+    assert!(serving.room.server.requests()[0].json().to_string().contains("second hooked"), "it runs all the same");
 }
 
 #[test]

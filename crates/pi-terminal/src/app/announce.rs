@@ -1,12 +1,12 @@
 //! What extensions show beside the conversation.
 
-use pi_transcript::question::{Announcement, NotifyType, WidgetPlacement};
+use pi_transcript::question::{Announcement, Asker, NotifyType, WidgetPlacement};
 
 use super::App;
 use crate::chat::Tone;
 
 impl App {
-    pub(super) fn announce(&mut self, announcement: &Announcement) {
+    pub(super) fn announce(&mut self, asker: Option<&Asker>, announcement: &Announcement) {
         match announcement {
             Announcement::Notify { message, notify_type } => {
                 let tone = match notify_type.unwrap_or_default() {
@@ -14,7 +14,7 @@ impl App {
                     NotifyType::Warning => Tone::Warning,
                     NotifyType::Error => Tone::Bad,
                 };
-                self.note(tone, message.clone());
+                self.note(tone, Asker::signed(asker, message));
             }
             Announcement::SetStatus { key, text: Some(text) } => {
                 self.statuses.insert(key.clone(), text.clone());

@@ -124,6 +124,7 @@ fn preview(extension: &Extension) -> String {
 
 fn state(phase: Phase) -> &'static str {
     match phase {
+        Phase::Starting => "starting",
         Phase::Running => "running",
         Phase::Resting => "resting",
         Phase::Off => "off",

@@ -157,8 +157,8 @@ impl App {
             AgentEvent::ExtensionUiRequest { request_id, asker, request: UiRequest::Question(asked) } => {
                 self.dialogs.push_back(Dialog::in_chat(request_id.clone(), asker.as_ref(), asked));
             }
-            AgentEvent::ExtensionUiRequest { request: UiRequest::Announcement(announcement), .. } => {
-                self.announce(announcement);
+            AgentEvent::ExtensionUiRequest { asker, request: UiRequest::Announcement(announcement), .. } => {
+                self.announce(asker.as_ref(), announcement);
             }
             AgentEvent::ExtensionUiRender { request_id, lines, placement, .. } => {
                 self.components.render(request_id, lines, *placement);

@@ -89,4 +89,7 @@ fn report(folder: &Path, arguments: &ExtNewArguments, console: &mut Console) {
             ));
         }
     }
+    console.remark(&format!(
+        "in every session: `mv {folder} ~/.pi/agent/extensions/`; in those of one project, once it is trusted: `mv {folder} .pi/extensions/`; `/reload` finds it in a chat that is open"
+    ));
 }

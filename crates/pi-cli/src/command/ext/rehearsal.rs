@@ -20,7 +20,10 @@ use pi_exthost::{
     },
 };
 use pi_extproto::hook::event::{Event, payload::BusEvent};
-use pi_transcript::{EntryId, Header, question::Asked};
+use pi_transcript::{
+    EntryId, Header,
+    question::{Announcement, Asked},
+};
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
@@ -201,6 +204,12 @@ impl Rehearsal {
             Request::Announce(announcement, reply) => {
                 self.note(json!({ "action": "announce", "announcement": announcement }));
                 self.remember(|memory| memory.hear(announcement));
+                say(reply, ());
+            }
+            Request::Tell(notice, reply) => {
+                let notify_type = Some(notice.notify_type);
+                let announcement = Announcement::Notify { message: notice.message, notify_type };
+                self.note(json!({ "action": "announce", "announcement": announcement }));
                 say(reply, ());
             }
             Request::Draw(drawing, reply) => say(reply, self.draw(&drawing)),

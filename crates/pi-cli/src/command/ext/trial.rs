@@ -109,11 +109,11 @@ impl Trial {
         }
         let ledger = extensions.ledger(&name, &bench.redactor).await.map_err(unusable)?;
         let dispatcher = extensions.dispatcher(session.clone(), ledger, &bench, None).map_err(unusable)?;
-        let tiers = Tiers::new(around).map_err(|fault| SessionFailure::NoExtensions {
+        let stock = environment.stock.open(&around.agent).map_err(|fault| SessionFailure::NoExtensions {
             problem: fault.to_string(),
             hint: fault.hint().to_owned(),
         })?;
-        Ok(Self { tiers, dispatcher, session })
+        Ok(Self { tiers: Tiers::sharing(stock, around), dispatcher, session })
     }
 
     /// Starts what somebody points to, under the rules that they want.
@@ -167,7 +167,7 @@ impl Trial {
 
     /// Starts one that was looked at.
     pub(super) async fn launch(&self, prepared: PreparedGuest) -> Result<Started, LaunchFault> {
-        let PreparedGuest { identity, program, notices: _, sources: _ } = prepared;
+        let PreparedGuest { identity, program, notices: _, sources: _, missing: _ } = prepared;
         let desk =
             self.dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
         Ok(program.start(desk).await?)

@@ -5,7 +5,11 @@
 
 use pi_provider::{
     Manifest,
-    manifest::{Severity, load, load::Format, to_document},
+    manifest::{
+        Severity, load,
+        load::{Document, Format, load_any},
+        to_document,
+    },
 };
 use serde_json::Value;
 
@@ -21,6 +25,9 @@ use crate::{
 pub(crate) fn run(arguments: &PromoteArguments, console: &mut Console) -> Result<Exit, Failure> {
     let file = arguments.file.display().to_string();
     let text = input::read_text(&arguments.file)?;
+    if let Some(kind) = beside(&load_any(&text, &file, Format::of_file(&file))) {
+        return Err(ModelFailure::BesideManifests { file, kind }.into());
+    }
     let loaded = load(&text, &file, Format::of_file(&file));
     let Some(manifest) = &loaded.manifest else {
         let findings = loaded.errors().map(ToString::to_string).collect();
@@ -43,6 +50,16 @@ pub(crate) fn run(arguments: &PromoteArguments, console: &mut Console) -> Result
     };
     console.line(written.trim_end());
     Ok(Exit::Success)
+}
+
+/// What a file is that stands beside manifests.
+const fn beside(document: &Document) -> Option<&'static str> {
+    match document {
+        Document::Manifest(_) => None,
+        Document::Contract(_) => Some("a contract"),
+        Document::Models(_) => Some("a list of models"),
+        Document::PiModels(_) => Some("a models.json"),
+    }
 }
 
 /// The manifest as a file of version 2, without lists and sections in which nothing stands. A model or a family of which

@@ -98,7 +98,8 @@ pub(crate) fn run(
     let usual = providers::timeouts(&OwnSettings::read(environment, console).settings);
     let timeouts = Timeouts { total: arguments.timeout.or(usual.total).or(Some(LONGEST_CHECK)), ..usual };
     runtime::start()?.block_on(async {
-        let wanted = Wanted { model, provider: Some(id), base_url: bare };
+        let api_key_env = arguments.reach.api_key_env.as_deref();
+        let wanted = Wanted { model, provider: Some(id), base_url: bare, api_key_env };
         let mut chosen = choice::choose(wanted, None, &mut providers, console).await?;
         if bare.is_none() {
             chosen.base_url = arguments.reach.base_url.as_deref().map(choice::checked).transpose()?;

@@ -96,7 +96,12 @@ fn places(arguments: &ServeArguments, mut settings: Settings, table: &mut Table<
         }
     }
     match journal::look(&settings.journal()) {
-        Ok(()) => table.tell("journal", &json!(settings.journal())),
+        Ok(wrong) => {
+            table.tell("journal", &json!(settings.journal()));
+            if let Some(error) = wrong {
+                table.warn("journal", &error);
+            }
+        }
         Err(error) => table.fault("journal", &ServeFailure::Start(StartError::Journal(error)).into()),
     }
 }
@@ -120,6 +125,19 @@ impl Table<'_> {
             (Reader::Person, value) => format!("{name:<8} {value}"),
         };
         self.console.line(&line);
+    }
+
+    /// Damage with which the server would start, and refuse what changes something.
+    fn warn(&mut self, name: &str, error: &journal::JournalError) {
+        let told = match error {
+            journal::JournalError::Malformed { .. } => format!("{error}; a server starts with it, and goes on"),
+            error => format!("{error}; a server starts with it, and refuses commands that change something"),
+        };
+        if self.console.reader() == Reader::Machine {
+            self.console.line(&json!({"check": name, "warning": told, "hint": error.hint()}).to_string());
+        }
+        self.console.note(&format!("{name}: {told}"));
+        self.console.hint(error.hint());
     }
 
     /// Something for which the server would not start.

@@ -142,9 +142,11 @@ impl Makes for Counter {
 
     fn left_alone(&self, provider: &ProviderId) -> Option<Duration> {
         let (_, seen) = self.breakers.snapshots().into_iter().find(|(known, _)| known == provider)?;
-        let wait = seen.retry_in?;
+        seen.retry_in
+    }
+
+    fn count_refused(&self, provider: &ProviderId) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner).entry(provider.clone()).or_default() += 1;
-        Some(wait)
     }
 
     fn usual_folder(&self) -> PathBuf {
@@ -236,7 +238,8 @@ impl Floor<'_> {
                 Err(failure) => Err(MakeError::Failed { reason: failure.told() }),
             },
             Conversation::Fork { from, at } => {
-                let viewed = pi_session::file::view(&from, fastrand::Rng::new()).map_err(|error| unopened(&error))?;
+                let viewed =
+                    pi_session::file::view_exactly(&from, fastrand::Rng::new()).map_err(|error| unopened(&error))?;
                 let forked = directory::fork(&viewed.tree, &viewed.reader, &at, &project, now(), fastrand::Rng::new());
                 let forked = forked.map_err(|error| unforked(&error))?;
                 Ok((Seat::of(forked.opened), forked.text))

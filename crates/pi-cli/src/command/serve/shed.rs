@@ -1,13 +1,25 @@
 //! Gives back the pages of our own code that are not needed now.
 //!
-//! Starting (reading settings and manifests, opening the journal) and making a session call functions all over the binary, and the
-//! kernel maps sixteen pages around each. They would stay for the life of a server that idles. The kernel has them in
-//! its cache still and maps again what is called (ADR 330).
+//! Starting (reading settings and manifests, opening the journal), making a session and answering a prompt call functions all over
+//! the binary, and the kernel maps sixteen pages around each. They would stay for the life of a server that idles. The kernel has
+//! them in its cache still and maps again what is called (ADR 330).
 
-/// Lets go of all code. What cannot be let go of stays; nothing depends on it.
-pub(super) fn code() {
-    #[cfg(target_os = "linux")]
-    linux::shed();
+use pi_server::bustle::Lulls;
+
+/// Lets go of all code, now and whenever nothing is done any more. What cannot be let go of stays; nothing depends on it. Ends when
+/// nothing will be done any more.
+pub(super) async fn code_at(mut lulls: Lulls) {
+    loop {
+        // The kernel looks at every page to tell of them: nobody else waits for that.
+        #[cfg(target_os = "linux")]
+        if tokio::task::spawn_blocking(linux::shed).await.is_err() {
+            return;
+        }
+        tracing::trace!("code that is not needed now is given back");
+        if lulls.next().await.is_none() {
+            return;
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -16,8 +16,9 @@ use pi_session::{
     settings::trust::{self, Trust},
 };
 use pi_terminal::{Colours, Device, DeviceError, Missing, Options, Wish, look::Thoughts};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
+use super::lingering::Lingering;
 use crate::{
     asking,
     console::Console,
@@ -91,6 +92,17 @@ pub(super) struct Chair<'a> {
 struct Shown {
     opening: Opening,
     notices: Vec<String>,
+    /// Signalled when what happens in it is shown.
+    is_shown: Arc<Notify>,
+}
+
+/// What came of going to another session.
+#[derive(Default)]
+struct Followed {
+    /// What is to stand in the editor.
+    text: Option<String>,
+    /// The one that was left, and is to be closed.
+    left: Option<Session>,
 }
 
 /// A session that is open.
@@ -116,8 +128,10 @@ impl Chair<'_> {
     ) -> Result<Left, Failure> {
         let mut device = Device::open(env::lookup("TERM").as_deref()).map_err(SessionFailure::Terminal)?;
         let mut open = self.open_first(seat, &answering, console).await?;
+        let mut lingering = Lingering::default();
         let exit = loop {
-            let shown = Shown { opening: std::mem::take(&mut opening), notices: console.take_notes() };
+            let is_shown = lingering.next_shown();
+            let shown = Shown { opening: std::mem::take(&mut opening), notices: console.take_notes(), is_shown };
             let outcome = self.show(&mut open, shown, &answering, &mut device).await?;
             opening.draft = outcome.draft;
             // Where nothing happens meanwhile, nothing of it is missing when the same session is shown again.
@@ -126,6 +140,7 @@ impl Chair<'_> {
             if outcome.wish == Wish::Trust {
                 if let Some(done) = self.trust(&open, console) {
                     drop(device);
+                    lingering.end().await;
                     close(&open.session, Departure::Reload, console).await?;
                     let path = open.path.filter(|path| path.exists());
                     return Ok(Left::Anew(Box::new(Again { path, answering, draft: opening.draft, done })));
@@ -149,12 +164,17 @@ impl Chair<'_> {
             let is_failing = open.session.state().await.map_err(SessionFailure::Gone)?.is_failing;
             let before = open.path.clone();
             match self.follow(&mut open, &departure, &mut answering, console).await {
-                Ok(text) => {
+                Ok(Followed { text, left }) => {
                     opening.draft = text.unwrap_or_default();
                     opening.is_on_screen &= is_same(&departure, before.as_deref());
                     opening.done = self.told(&departure, is_failing, &open);
-                    if let Some(asked) = outcome.asked {
-                        asked.grant();
+                    match (left, outcome.asked) {
+                        (Some(left), Some(asked)) => lingering.leave(left, departure, asked, open.session.clone()),
+                        (Some(left), None) => {
+                            lingering.end().await;
+                            close(&left, departure, console).await?;
+                        }
+                        (None, asked) => asked.into_iter().for_each(Asked::grant),
                     }
                 }
                 Err(failure) => {
@@ -167,6 +187,7 @@ impl Chair<'_> {
             }
         };
         drop(device);
+        lingering.end().await;
         close(&open.session, Departure::Quit, console).await?;
         Ok(Left::Ended(exit))
     }
@@ -210,19 +231,22 @@ impl Chair<'_> {
         Ok(open.session.may_leave(departure.clone()).await.map_err(SessionFailure::Gone)?)
     }
 
-    /// Puts another session in the place of the open one. Answers what is to stand in the editor.
+    /// Puts another session in the place of the open one, which is not closed yet.
     async fn follow(
         &self,
         open: &mut Open,
         departure: &Departure,
         answering: &mut Answering,
         console: &mut Console,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Followed, Failure> {
         let left = open.path.clone();
         let (seat, text, beginning) = match departure {
-            Departure::Quit => return Ok(None),
-            Departure::Resume(path) if left.as_ref() == Some(path) => return Ok(None),
-            Departure::Reload => return self.reload(open, answering, console).await.map(|()| None),
+            Departure::Quit => return Ok(Followed::default()),
+            Departure::Resume(path) if left.as_ref() == Some(path) => return Ok(Followed::default()),
+            Departure::Reload => {
+                self.reload(open, answering, console).await?;
+                return Ok(Followed::default());
+            }
             Departure::New { parent } => (self.begin(parent.clone()), None, Beginning::New { left }),
             Departure::Resume(path) => (Seat::at(path, self.ground, console)?, None, Beginning::Resume { left }),
             Departure::Fork(point) => {
@@ -233,8 +257,7 @@ impl Chair<'_> {
         answering.take_over(&seat.past, &self.workshop.models, console);
         let next = self.open(seat, answering, beginning, console).await;
         let before = std::mem::replace(open, next);
-        close(&before.session, departure.clone(), console).await?;
-        Ok(text)
+        Ok(Followed { text, left: Some(before.session) })
     }
 
     /// Opens the same session again. Its file has one writer, so it is closed first.
@@ -309,11 +332,12 @@ impl Chair<'_> {
         device: &mut Device,
     ) -> Result<pi_terminal::Outcome, Failure> {
         let settings = &self.workshop.settings;
-        let Shown { opening, notices } = shown;
+        let Shown { opening, notices, is_shown } = shown;
         let complaints = open.session.complaints().await.map_err(SessionFailure::Gone)?;
         let composer = &self.workshop.composer;
         let options = Options {
             session: open.session.clone(),
+            is_shown,
             own: answering.own.clone(),
             missing: missing(&self.workshop.models),
             why: answering.why.to_string(),

@@ -3,7 +3,7 @@
 use pi_transcript::{
     AgentEvent,
     json::Extra,
-    question::{Announcement, NotifyType, UiRequest},
+    question::{Announcement, Asker, NotifyType, UiRequest},
 };
 
 use super::print::Keeping;
@@ -28,13 +28,17 @@ impl Notes {
                 console.note(&format!("the extension {extension_path} failed: {error}"));
             }
             AgentEvent::ExtensionUiRequest {
+                asker,
                 request: UiRequest::Announcement(Announcement::Notify { message, notify_type }),
                 ..
-            } => match notify_type.unwrap_or_default() {
-                NotifyType::Info => console.remark(message),
-                NotifyType::Warning => console.note(message),
-                NotifyType::Error => console.complaint(message),
-            },
+            } => {
+                let message = Asker::signed(asker.as_ref(), message);
+                match notify_type.unwrap_or_default() {
+                    NotifyType::Info => console.remark(&message),
+                    NotifyType::Warning => console.note(&message),
+                    NotifyType::Error => console.complaint(&message),
+                }
+            }
             AgentEvent::Other(members) if is_called(members, "storage_failed") && self.keeping == Keeping::InVain => {}
             AgentEvent::Other(members) if is_called(members, "storage_failed") => {
                 let why = members.get("message").and_then(|message| message.as_str()).unwrap_or_default();

@@ -28,6 +28,10 @@ pub(super) struct Member {
     pub(super) artifact: Option<String>,
     /// The files that it was built from, or those that are known of it.
     pub(super) sources: Vec<PathBuf>,
+    /// Packages that it imports and that are not installed.
+    pub(super) missing: Vec<String>,
+    /// Where those would lie.
+    pub(super) folder: PathBuf,
     /// When somebody began to read them, in milliseconds since 1970.
     pub(super) read_at: u64,
 }
@@ -47,7 +51,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     pub(super) fn of(prepared: Prepared, origin: Origin, read_at: u64) -> Self {
-        let Identity { id, version, declared, artifact, .. } = &prepared.identity;
+        let Identity { id, version, declared, artifact, folder, .. } = &prepared.identity;
         let needs = declared.requirements().iter().map(|need| need.capability.as_str().to_owned());
         let member = Member {
             id: id.clone(),
@@ -59,6 +63,8 @@ impl Candidate {
             problem: None,
             artifact: artifact.clone(),
             sources: prepared.sources.clone(),
+            missing: prepared.missing.clone(),
+            folder: folder.clone(),
             read_at,
         };
         Self { member, prepared: Some(prepared) }
@@ -85,6 +91,8 @@ impl Member {
             phase: Phase::Failed,
             problem: None,
             artifact: None,
+            missing: Vec::new(),
+            folder: PathBuf::new(),
             read_at,
         }
     }
@@ -93,6 +101,35 @@ impl Member {
     pub(super) fn unbuilt(self, why: String) -> Self {
         let phase = if self.phase == Phase::Running { Phase::Running } else { Phase::Failed };
         Self { phase, problem: Some(why), ..self }
+    }
+
+    /// The same when it was to be started and is not there.
+    pub(super) fn fallen(self, why: String) -> Self {
+        Self { phase: Phase::Failed, problem: Some(why), ..self }
+    }
+
+    /// What is told of it when what is on the disk does not run.
+    pub(super) fn lacking(&self, fault: &LaunchFault) -> String {
+        match (&self.origin, self.phase) {
+            (Origin::Source(source), Phase::Running) => {
+                format!(
+                    "the extension {} goes on as it was, what is on the disk cannot be used: {fault}",
+                    source.path.display()
+                )
+            }
+            (Origin::Source(_) | Origin::Server(_), _) => not_loaded(&self.origin, fault),
+        }
+    }
+
+    /// That what it runs on is not all there, and what to do about it.
+    pub(super) fn incomplete(&self) -> Option<String> {
+        let (id, packages, folder) = (&self.id, self.missing.join(" "), self.folder.display());
+        (self.phase == Phase::Running && !self.missing.is_empty()).then(|| {
+            format!(
+                "{id} imports what is not installed, and fails where it uses it: {packages}; \
+                 `npm install --prefix {folder} {packages}` gets it, and /reload takes it"
+            )
+        })
     }
 
     pub(super) fn is_up(&self, id: &GuestId) -> bool {
@@ -211,7 +248,7 @@ pub(super) fn free_name(wanted: &str, names: &mut BTreeSet<String>) -> String {
 }
 
 /// That one is not started, and what to do about it.
-pub(super) fn not_loaded(origin: &Origin, fault: &LaunchFault) -> String {
+fn not_loaded(origin: &Origin, fault: &LaunchFault) -> String {
     let path = match origin {
         Origin::Source(source) => source.path.display(),
         Origin::Server(server) => {
