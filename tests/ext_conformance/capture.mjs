@@ -3,12 +3,14 @@
 //   node capture.mjs CORPUS [--logs FOLDER] [WORD…]     CORPUS is the folder into which packages are fetched
 //
 // One fixture per extension that loads in one of the hosts; what loads in none is no row. WORDs choose extensions, and the
-// fixtures of others stay as they are. `--logs` keeps what was seen with its texts, which fixtures do not hold.
+// fixtures of others stay as they are. Beside the fixtures lie the logs of the capture (`captured.mjs`), which are not part of the
+// repository. `--logs` keeps what was seen with its texts, which neither of them holds.
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
+import { keepCaptureLog } from "./captured.mjs";
 import { HERE, entries, fileName, hosts, install, order } from "./corpus.mjs";
 import { theirs } from "./effects.mjs";
 import { hostTexts, legible, registration, rehearsed } from "./normal.mjs";
@@ -38,7 +40,7 @@ for (const host of hosts(folder)) {
     }
     const told = seen.steps?.map((step, index) => theirs(seen.script[index], step));
     const traces = told && place.changes();
-    keep(entry, host, registration(seen, texts, folders), told && rehearsed(told, traces, folders));
+    keep(entry, host, registration(seen, texts, folders), told && rehearsed(told, traces, folders), seen.script);
     log(entry, { script: seen.script, told: told && legible(told, folders), traces: traces && legible(traces, folders) });
   });
   // What does not come to an end in a rehearsal is compared by what it registers.
@@ -53,9 +55,10 @@ if (!words.length) writeFileSync(join(HERE, "unloaded.json"), `${JSON.stringify(
 for (const { name, fault } of missing) console.log(`not to be had: ${name}: ${fault}`);
 for (const { kind, id, error } of waiting) console.log(`does not load in Pi: ${kind} ${id}: ${error}`);
 
-function keep(entry, host, registration, rehearsal) {
+function keep(entry, host, registration, rehearsal, script) {
   const fixture = { ...row(entry), host: host.name, registration, rehearsal };
   writeFileSync(join(fixtures, fileName(entry)), `${JSON.stringify(fixture, null, 1)}\n`);
+  keepCaptureLog(entry, host, registration, script, rehearsal);
   console.log(`captured ${entry.kind} ${entry.id}`);
 }
 

@@ -9,6 +9,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
+import { scenario } from "./captured.mjs";
 import { CORPUS, HERE, entries, fileName, install, order } from "./corpus.mjs";
 import { ours } from "./effects.mjs";
 import { hostTexts, isSameText, legible, registration, rehearsed } from "./normal.mjs";
@@ -112,11 +113,6 @@ function short(value) {
 
 function counts({ handlers, tools, commands, shortcuts, flags, messageRenderers, providers }) {
   return { hooks: Object.keys(handlers).length, tools, commands, shortcuts, flags, messageRenderers, providers };
-}
-
-/** The name of what is played, which is the same in every run. */
-function scenario(entry) {
-  return fileName(entry).replace(/\.json$/, "");
 }
 
 /** What the host wrote down of it, as `pi.ext.log.v1`. */
