@@ -14,8 +14,8 @@ use crate::process::{Finished, Program};
 use crate::report::{Report, Verdict};
 use crate::{cargo, files};
 
-/// How long each target runs in a plain `cargo xtask test`, and with `--full`.
-pub(crate) const SHORT: u32 = 10;
+/// How long each target looks for something new by itself, and in `cargo xtask test --full`.
+const SHORT: u32 = 10;
 pub(crate) const LONG: u32 = 300;
 
 /// Fewer covered edges than this, after reading the seeds, mean that the coverage passes did not run.
@@ -43,22 +43,33 @@ pub(crate) struct Arguments {
     input: Option<PathBuf>,
 }
 
-/// A fuzz target: its name in `fuzz/Cargo.toml`, and how long its inputs may get.
+/// A fuzz target: its name in `fuzz/Cargo.toml`, how long its inputs may get, and how many make a round that repeats itself:
+/// about five seconds' worth.
 struct Target {
     name: &'static str,
     longest: u32,
+    repeated: u32,
+}
+
+/// What a round asks. Two runs of the same code must give the same verdict where it decides about a change (ADR 365).
+#[derive(Clone, Copy)]
+pub(crate) enum Round {
+    /// The same inputs each time: from the seeds alone, by one number for chance, so many and no more.
+    Repeated,
+    /// Other inputs each time, on top of all that was found before.
+    Searching { seconds: u32 },
 }
 
 const TARGETS: &[Target] = &[
-    Target { name: "wire_frame", longest: 8_192 },
-    Target { name: "extension_message", longest: 8_192 },
-    Target { name: "extension_manifest", longest: 4_096 },
-    Target { name: "envelope", longest: 8_192 },
-    Target { name: "session_line", longest: 8_192 },
-    Target { name: "policy_config", longest: 4_096 },
-    Target { name: "redact_text", longest: 4_096 },
-    Target { name: "stream", longest: 8_192 },
-    Target { name: "manifest", longest: 8_192 },
+    Target { name: "wire_frame", longest: 8_192, repeated: 150_000 },
+    Target { name: "extension_message", longest: 8_192, repeated: 150_000 },
+    Target { name: "extension_manifest", longest: 4_096, repeated: 300_000 },
+    Target { name: "envelope", longest: 8_192, repeated: 150_000 },
+    Target { name: "session_line", longest: 8_192, repeated: 40_000 },
+    Target { name: "policy_config", longest: 4_096, repeated: 60_000 },
+    Target { name: "redact_text", longest: 4_096, repeated: 60_000 },
+    Target { name: "stream", longest: 8_192, repeated: 40_000 },
+    Target { name: "manifest", longest: 8_192, repeated: 8_000 },
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -72,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return reproduce(name, input);
     }
     let mut report = Report::default();
-    round(&mut report, arguments.target.as_deref(), arguments.seconds);
+    round(&mut report, arguments.target.as_deref(), Round::Searching { seconds: arguments.seconds });
     console::say(&format!("\n{}", report.summary()));
     match report.failures() {
         0 => Ok(()),
@@ -81,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Builds the targets and runs all, or one, as steps of a report.
-pub(crate) fn round(report: &mut Report, only: Option<&str>, seconds: u32) {
+pub(crate) fn round(report: &mut Report, only: Option<&str>, round: Round) {
     let mut place = None;
     report.step("fuzz: build the targets", || match build()? {
         Ok(programs) => {
@@ -92,7 +103,11 @@ pub(crate) fn round(report: &mut Report, only: Option<&str>, seconds: u32) {
     });
     let Some(place) = place else { return };
     for target in TARGETS.iter().filter(|target| only.is_none_or(|only| only == target.name)) {
-        report.step(&format!("fuzz: {} for {seconds} s", target.name), || place.run(target, seconds));
+        let name = match round {
+            Round::Repeated => format!("fuzz: {}", target.name),
+            Round::Searching { seconds } => format!("fuzz: {} for {seconds} s", target.name),
+        };
+        report.step(&name, || place.run(target, round));
     }
 }
 
@@ -101,6 +116,8 @@ struct Place {
     programs: PathBuf,
     /// Inputs that reached something new stay here, so that the next round goes on from there.
     corpus: PathBuf,
+    /// Emptied before each round that repeats itself.
+    repeated: PathBuf,
     artifacts: PathBuf,
     seeds: PathBuf,
     dictionaries: PathBuf,
@@ -136,6 +153,7 @@ fn build() -> Result<Result<Place, Missing>> {
     Ok(Ok(Place {
         programs: folder.join(&host).join("release"),
         corpus: folder.join("corpus"),
+        repeated: folder.join("repeated"),
         artifacts: folder.join("artifacts"),
         seeds: cargo::root().join("fuzz/seeds"),
         dictionaries: cargo::root().join("fuzz/dictionaries"),
@@ -149,8 +167,16 @@ fn host() -> Result<String> {
 }
 
 impl Place {
-    fn run(&self, target: &Target, seconds: u32) -> Result<Verdict> {
-        let (corpus, artifacts) = (self.corpus.join(target.name), self.artifacts.join(target.name));
+    fn run(&self, target: &Target, round: Round) -> Result<Verdict> {
+        let artifacts = self.artifacts.join(target.name);
+        let (corpus, until) = match round {
+            Round::Repeated => {
+                let corpus = self.repeated.join(target.name);
+                files::remove_folder(&corpus)?;
+                (corpus, vec!["-seed=1".to_owned(), format!("-runs={}", target.repeated)])
+            }
+            Round::Searching { seconds } => (self.corpus.join(target.name), vec![format!("-max_total_time={seconds}")]),
+        };
         files::make_folder(&corpus)?;
         files::make_folder(&artifacts)?;
         let finished = Program::new(self.programs.join(target.name))
@@ -159,7 +185,8 @@ impl Place {
             .arg(option("-dict", &self.dictionaries.join(format!("{}.txt", target.name))))
             // libFuzzer takes the prefix literally: without the slash the folder's name becomes part of the file's.
             .arg(option("-artifact_prefix", &artifacts.join("")))
-            .args([format!("-max_total_time={seconds}"), format!("-max_len={}", target.longest)])
+            .args(until)
+            .arg(format!("-max_len={}", target.longest))
             .args(["-rss_limit_mb=512", "-timeout=10", "-print_final_stats=1"])
             .folder(cargo::root())
             .capture_all()?;

@@ -90,7 +90,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         report.step("release binary", release_binary);
         report.step("bench, quick", || bench::smoke().map(passed));
     }
-    fuzz::round(&mut report, None, if arguments.full { fuzz::LONG } else { fuzz::SHORT });
+    fuzz::round(&mut report, None, fuzz::Round::Repeated);
+    if arguments.full {
+        fuzz::round(&mut report, None, fuzz::Round::Searching { seconds: fuzz::LONG });
+    }
 
     console::header("summary");
     console::say(&report.summary());
