@@ -55,11 +55,7 @@ pub fn classify(manifest: &Manifest, refusal: Refusal<'_>, redactor: &Redactor) 
     let message = said.message.as_deref().unwrap_or_default();
     // Some send an error with a status of success.
     let telling = if status >= 400 { Some(status) } else { said.status() };
-    let code = match meaning(manifest, &said, message, telling) {
-        // It is the request that is at fault, and not the server: one without tools is answered.
-        ErrorCode::ServerError if refuses_tools(message) => ErrorCode::InvalidRequest,
-        code => code,
-    };
+    let code = meaning(manifest, &said, message, telling);
     let waits = &Builtin::get().waits;
     let retry_after = asked_wait(manifest, headers, value.as_ref().unwrap_or(&Value::Null), message, waits, received);
     let reason = || StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
@@ -113,9 +109,17 @@ fn failure(
     }
 }
 
+fn meaning(manifest: &Manifest, said: &Said, message: &str, status: Option<u16>) -> ErrorCode {
+    match said_meaning(manifest, said, message, status) {
+        // It is the request that is at fault, and not the server: one without tools is answered.
+        ErrorCode::ServerError if refuses_tools(message) => ErrorCode::InvalidRequest,
+        code => code,
+    }
+}
+
 /// Codes, then words, then the status; `invalid_request` from a code is only a heading and is kept for the end, and so is
 /// a heading for any failure where the status says that the request is at fault.
-fn meaning(manifest: &Manifest, said: &Said, message: &str, status: Option<u16>) -> ErrorCode {
+fn said_meaning(manifest: &Manifest, said: &Said, message: &str, status: Option<u16>) -> ErrorCode {
     let builtin = Builtin::get();
     let own = &manifest.error_classification.by_error_code;
     let by_manifest = |code: &String| {

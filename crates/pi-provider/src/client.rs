@@ -48,7 +48,7 @@ use crate::{
     error::CallError,
     guardrail::Finding,
     manifest::{Manifest, endpoint::SecretHeader},
-    request::{Address, Mode, Request, Target, build, in_words, refuses_tools, text_calls},
+    request::{Address, Mode, Request, Target, build, has_words, in_words, refuses_tools, text_calls},
     secret::Carried,
     text_call::Grammar,
     transport::{Content, Outgoing, Routes},
@@ -83,6 +83,8 @@ struct Terms<'a> {
     cancel: &'a CancellationToken,
     /// How calls in the text of the answer are read; absent where its text is left alone.
     text_calls: Option<Grammar>,
+    /// Should the model refuse the tools of this request, it can be told of them in words.
+    has_words: bool,
     deadline: Option<Deadline>,
     attempts: Attempts,
 }
@@ -121,7 +123,7 @@ impl Client {
     }
 
     /// Asks for an answer in pieces and returns when the first word of it is there, or the end; where the caller tries
-    /// again, when its first byte has arrived. Cancelling the token, or dropping the future, closes the connection.
+    /// again and tools have one form only, when its first byte has arrived. Cancelling the token, or dropping the future, closes the connection.
     pub async fn stream(
         &self,
         target: &Target<'_>,
@@ -183,8 +185,8 @@ impl Client {
         let text_calls = text_calls(target, call.callable());
         // As a whole, where the provider declares no streaming: then it has no first byte that says anything.
         let (mode, deadline) = (request.mode, self.inner.timeouts.deadline(manifest, request.mode));
-        let attempts = call.options.attempts;
-        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
+        let (attempts, has_words) = (call.options.attempts, has_words(target, call.callable()));
+        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, has_words, deadline, attempts };
         until_cancelled(cancel, self.ask(target, request, terms)).await
     }
 
@@ -248,8 +250,8 @@ impl Client {
         let facts = Facts { replaced_by, findings, is_streamed: true, ..Facts::new(dialect) };
         let prepared = &prepared;
         let (mode, credential, text_calls) = (Mode::Stream, None, None);
-        let attempts = call.options.attempts;
-        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, deadline, attempts };
+        let (attempts, has_words) = (call.options.attempts, false);
+        let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, has_words, deadline, attempts };
         Ok(self.answer(&terms, Carried::default(), facts, Source::Foreign(events), None))
     }
 
@@ -283,11 +285,14 @@ impl Client {
             let source = Source::of_reply(reply.body, prepared, &carried, &facts.headers);
             facts.is_streamed = source.is_streamed();
             let mut answer = self.answer(&terms, carried, facts, source, Some(reply.pass));
-            // Whoever repeats the whole call looks at its beginning alone.
-            if attempts != Attempts::Client {
+            // Whoever repeats the whole call looks at its beginning alone, but has no other form of it.
+            if attempts != Attempts::Client && !terms.has_words {
                 return Ok(answer);
             }
             let Some(error) = answer.refusal_at_the_beginning().await else { return Ok(answer) };
+            if terms.has_words && refuses_tools(error) {
+                return answer.or_error();
+            }
             if exchange.judge(error, &mut tried).await == Verdict::GivenUp {
                 return Ok(answer);
             }

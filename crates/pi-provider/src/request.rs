@@ -38,7 +38,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use serde_json::Value;
 
 pub(crate) use self::base::{in_form_of, versioned};
-pub(crate) use self::tools::{in_words, refuses_tools};
+pub(crate) use self::tools::{has_words, in_words, refuses_tools};
 use self::{address::Headers, change::Changes, parameters::Names, plan::Body, rules::Rules};
 pub use self::{
     address::{Address, join},

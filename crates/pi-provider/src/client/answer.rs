@@ -183,6 +183,17 @@ impl Answer {
         self.facts
     }
 
+    /// The error that it ends with in the place of an answer of which nobody has seen anything.
+    pub(super) fn or_error(mut self) -> Result<Self, CallError> {
+        match self.ending.take() {
+            Some(Ending::Error(error)) => Err(self.fail(error)),
+            ending @ (Some(Ending::Complete) | None) => {
+                self.ending = ending;
+                Ok(self)
+            }
+        }
+    }
+
     /// Fetches what comes next and makes it ready. An error is the last thing that comes.
     async fn advance(&mut self) -> Result<(), CallError> {
         let fetched = if let Source::Whole(body) = &mut self.source

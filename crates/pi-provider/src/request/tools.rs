@@ -73,12 +73,16 @@ pub(crate) fn refuses_tools(error: &CallError) -> bool {
     error.failure().is_some_and(Failure::refuses_tools)
 }
 
+/// Whether these tools could be told of in words, where the model gets them otherwise.
+pub(crate) fn has_words(target: &Target<'_>, tools: &[Tool]) -> bool {
+    let has_form = target.manifest.capabilities.tool_calling.text_fallback.is_some();
+    has_form && !tools.is_empty() && matches!(tools_as(target, tools), Ok(ToolsAs::Native))
+}
+
 /// The model as one that is told of its tools in words, where it would get them otherwise and the manifest has a form for
 /// that.
 pub(crate) fn in_words(target: &Target<'_>, tools: &[Tool]) -> Option<ModelEntry> {
-    let has_form = target.manifest.capabilities.tool_calling.text_fallback.is_some();
-    let were_sent = !tools.is_empty() && matches!(tools_as(target, tools), Ok(ToolsAs::Native));
-    if !has_form || !were_sent {
+    if !has_words(target, tools) {
         return None;
     }
     let mut entry = target.entry.cloned().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Calls that a model writes as text, over a socket.
 
 use pi_envelope::Tool;
-use pi_provider::{Finish, ToolChoice};
+use pi_provider::{Attempts, Finish, ToolChoice};
 use pi_transcript::ToolDefinition;
 use serde_json::Map;
 
@@ -162,6 +162,48 @@ async fn refusal_of_tools_by_a_status_of_the_server_is_not_its_failure() {
     assert_eq!(show(&events(&fixture).await), "Let me look. [read {\"path\":\"a.rs\"}] ToolUse");
     assert_eq!(fixture.server.requests().len(), 2);
     assert_eq!(fixture.client.breakers().snapshots()[0].1.failures, 0);
+}
+
+/// A server that answers 200 before it knows better says it in the stream, cut anywhere.
+#[tokio::test]
+async fn refusal_of_tools_in_the_place_of_an_answer_is_one() {
+    let expected = "Let me look. [read {\"path\":\"a.rs\"}] ToolUse";
+    let native = || json!({"native": {"supported": true, "reliability": "full"}, "text_fallback": {}});
+    let said = |error: Value| format!("data: {}\n\n", json!({"error": error}));
+    let plain = said(json!({"message": "small does not support tools"}));
+    let headed = said(json!({"type": "api_error", "code": 500, "message": "tools param requires --jinja flag"}));
+    let counted = format!("data: {}\n\n", json!({"choices": [], "usage": {"prompt_tokens": 3}}));
+    let (begin, end) = headed.split_at(20);
+    let whole_refusal = json!({"error": {"type": "api_error", "message": "small does not support tools"}});
+    for refused in [
+        Reply::events([plain]),
+        Reply::events([headed.clone()]),
+        Reply::events([counted, headed.clone()]),
+        Reply::events([begin.to_owned(), end.to_owned()]),
+        Reply::json(200, &whole_refusal),
+    ] {
+        for attempts in [Attempts::Client, Attempts::Caller { attempt: 1 }] {
+            let script = Script::new().then(refused.clone()).then(streamed(WRITTEN, &stop())).then(whole(WRITTEN));
+            let mut fixture = fixture(script, native()).await;
+            fixture.options.attempts = attempts;
+            assert_eq!(show(&events(&fixture).await), expected);
+            assert_eq!(show(&fixture.complete().await.unwrap().events), expected);
+            let asked = fixture.server.requests();
+            let are_native: Vec<bool> = asked.iter().map(|request| !request.json()["tools"].is_null()).collect();
+            assert_eq!(are_native, [true, false, false]);
+            assert_eq!(fixture.client.breakers().snapshots()[0].1.failures, 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn refusal_of_tools_in_a_stream_is_final_without_a_form_for_words() {
+    let error = json!({"error": {"type": "api_error", "message": "small does not support tools"}});
+    let refused = Reply::events([format!("data: {error}\n\n")]);
+    let fixture = fixture(Script::new().otherwise(refused), json!({"native": {"supported": true}})).await;
+    let error = fixture.error().await;
+    assert!(error.failure().is_some_and(pi_provider::Failure::refuses_tools), "{error}");
+    assert_eq!(fixture.server.requests().len(), 1);
 }
 
 #[tokio::test]
