@@ -267,6 +267,7 @@ impl Client {
             let replaced = replaced.map_err(|overrun| overrun.into_error(&manifest.id))??;
             replaced_by.extend(replaced);
         }
+        request.doubt_credential(credential);
         let mut facts = Facts { replaced_by, findings, ..Facts::new(request.dialect) };
         facts.changes = std::mem::take(&mut request.changes);
         let outgoing = outgoing(manifest, request)?;

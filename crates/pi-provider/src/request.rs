@@ -51,12 +51,12 @@ pub use self::{
 };
 use crate::{
     call::Call,
-    credential::{IN_THE_CLEAR, Lookup},
+    credential::{Credential, IN_THE_CLEAR, Lookup},
     dialect::Dialect,
     error::CallError,
     manifest::{
         Capability, Manifest, ModelEntry, Quirks,
-        endpoint::{Placement, SecretHeader, is_protected},
+        endpoint::{SecretHeader, is_protected},
     },
     secret::{HIDDEN, Secret},
 };
@@ -138,10 +138,6 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
         plan.model.to_mut().push_str(suffix);
     }
     let (method, address) = address::chat(target, dialect, mode, &plan.model)?;
-    let auth = &target.manifest.endpoint.auth;
-    if auth.placement != Placement::None && !auth.is_optional && !is_protected(&address.url) {
-        changes.kept("credential", format!("it {IN_THE_CLEAR}"));
-    }
     let Headers { shown: mut headers, hidden: secret_headers } =
         address::headers(target, rules, mode, &used, &mut changes);
     if let Some((name, value)) = &activation.header {
@@ -197,6 +193,19 @@ impl Request {
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let headers = self.secret_headers.iter().map(|header| header.value.clone());
         self.address.written.iter().cloned().chain(headers).collect()
+    }
+
+    /// Lists among the changes that its credential, or another secret that it carries, travels in the clear. What is sent
+    /// decides, and not what the manifest asks for: a server that asks for nothing is sent a key that somebody has set.
+    pub fn doubt_credential(&mut self, credential: Option<&Credential>) {
+        let is_secret = credential.is_some() || !self.secret_headers.is_empty();
+        if is_secret && !is_protected(&self.address.url) {
+            self.changes.push(Change {
+                kind: ChangeKind::Kept,
+                option: "credential".to_owned(),
+                reason: format!("it {IN_THE_CLEAR}"),
+            });
+        }
     }
 
     /// The body as those see it who filter or replace it.

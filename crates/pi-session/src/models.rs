@@ -15,10 +15,7 @@ use pi_provider::{
     catalog::{Asked as Wanted, Entry, FindError, Found},
     client::{Answer, Client, ForeignStream, Interceptor},
     credential::{self, AuthFile, Credential, Sources, Status},
-    manifest::{
-        Capability, ModelEntry,
-        endpoint::{Placement, shown_address},
-    },
+    manifest::{Capability, ModelEntry, endpoint::shown_address},
     request::{Unsendable, unsendable},
 };
 use pi_transcript::{Model, ModelId, ProviderId, ThinkingLevel};
@@ -126,6 +123,11 @@ impl Models {
             return None;
         }
         self.resolve(&choice.entry).into_credential(choice.provider()).err()
+    }
+
+    /// What to say where the credential of this model travels to a server elsewhere in the clear.
+    pub fn in_the_clear(&self, choice: &Choice) -> Option<String> {
+        choice.in_the_clear(self.resolve(&choice.entry).credential.as_ref())
     }
 
     /// Every listed model that could be asked if its provider had a credential, and what is missing.
@@ -256,10 +258,11 @@ impl Choice {
         self.base_url.as_deref().filter(|address| !address.contains(['@', '?', '#']))
     }
 
-    /// What to say where its credential travels to a server elsewhere in the clear.
-    pub fn in_the_clear(&self) -> Option<String> {
-        let auth = &self.entry.manifest.endpoint.auth;
-        let is_sent = self.extension.is_none() && auth.placement != Placement::None && !auth.is_optional;
+    /// What to say where this credential, or a header that travels like one, goes to a server elsewhere in the clear. A
+    /// server that asks for none is sent one that somebody has set.
+    pub fn in_the_clear(&self, credential: Option<&Credential>) -> Option<String> {
+        let is_secret = credential.is_some() || !self.entry.manifest.endpoint.auth.secret_headers.is_empty();
+        let is_sent = self.extension.is_none() && is_secret;
         let own = || Some(self.known.as_ref()?.base_url.as_ref()?.0.as_str());
         let address = self.base_url.as_deref().or_else(own);
         credential::in_the_clear(&self.entry.manifest, address).filter(|_| is_sent)

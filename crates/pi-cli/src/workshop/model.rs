@@ -38,6 +38,8 @@ pub(crate) struct Answering {
     pub(crate) key: Option<(ProviderId, Secret)>,
     pub(crate) is_demo: bool,
     pub(crate) why: Why,
+    /// What to say of its credential, where that travels in the clear.
+    clear: Option<String>,
     /// Why the model of the session cannot be asked, where it is only read.
     pub(crate) silence: Option<Silence>,
     /// Why nobody of this name can be asked, unless an extension brings the model; the choice stands in for it until then.
@@ -143,7 +145,7 @@ impl Answering {
         }
         let key = asking::explicit(&arguments.reach)?;
         let resolved = providers.credential(&chosen.entry, key.as_ref());
-        resolved.into_credential(&chosen.entry.manifest.id).map_err(ModelFailure::Call)?;
+        let credential = resolved.into_credential(&chosen.entry.manifest.id).map_err(ModelFailure::Call)?;
         let wanted = arguments.thinking.or(spoken.level);
         // Of a model that thought before, that is known.
         let is_same = past
@@ -164,10 +166,11 @@ impl Answering {
         if let Some(level) = wanted.filter(|level| choice.clamp(*level) != *level) {
             console.note(&format!("{} does not think, so the level {level} is left out", choice.name()));
         }
+        let clear = choice.in_the_clear(credential.as_ref());
         let key = key.map(|secret| (entry.manifest.id.clone(), secret));
         let own = is_own.then(|| Arc::clone(&choice)).into_iter().collect();
         let thinking = thinking.unwrap_or(USUAL);
-        Ok(Answering { choice, own, thinking, key, is_demo, why, silence: None, awaited: None })
+        Ok(Answering { choice, own, thinking, key, is_demo, why, clear, silence: None, awaited: None })
     }
 
     /// A model that only an extension can bring.
@@ -179,6 +182,7 @@ impl Answering {
             key: None,
             is_demo: false,
             why: Why::Named,
+            clear: None,
             silence: None,
             awaited: Some(failure),
         })
@@ -206,6 +210,7 @@ impl Answering {
         // A stand-in is our own, so it is trusted.
         let Ok(choice) = nowhere(before.provider.as_str(), before.model.as_str()) else { return };
         let instead = std::mem::replace(&mut self.choice, choice);
+        self.clear = None;
         self.silence = Some(Silence { why, instead });
     }
 
@@ -230,6 +235,7 @@ impl Answering {
             return;
         }
         if let Some(choice) = self.named(&state.model.provider, &state.model.id, models) {
+            self.clear = models.in_the_clear(&choice);
             (self.choice, self.why, self.silence) = (choice, Why::Chosen, None);
         }
     }
@@ -252,6 +258,7 @@ impl Answering {
                 if choice.name() != self.choice.name() {
                     self.why = Why::Session;
                 }
+                self.clear = models.in_the_clear(&choice);
                 self.choice = choice;
             }
             Err(failure) => {
@@ -321,8 +328,8 @@ impl Answering {
                 console.remark(&format!("asking {}: {}", self.choice.name(), self.why));
             }
         }
-        if let Some(note) = self.choice.in_the_clear() {
-            console.note(&note);
+        if let Some(note) = &self.clear {
+            console.note(note);
         }
         if self.is_demo {
             console.remark("this is the demo: it knows pi and little else, and no real model is behind it");

@@ -596,6 +596,24 @@ fn credential_that_travels_in_the_clear_is_told_before_anything_is_sent() {
     }
 }
 
+/// A server that asks for nothing is sent a key that is set all the same, so everybody is told: whoever asks once, whoever
+/// talks, and whoever only looks.
+#[test]
+fn key_for_a_server_that_asks_for_none_is_told_where_it_travels_in_the_clear() {
+    let running = Running::new(Script::new().otherwise(stream(&["Hello"])));
+    let elsewhere = running.base_url().replace("127.0.0.1", "0.0.0.0");
+    let keyless = manifest("acme", "http://127.0.0.1:9/v1").replace("type: bearer", "type: none");
+    let keyless = keyless.replace("tools]\n", "tools]\n  optional: [batch]\n");
+    let world = quiet_world().with("p/acme.yaml", keyless);
+    for line in ["ask Hi", "ask Hi --dry-run", "-p Hi --no-session", "provider call batch status b1 --dry-run"] {
+        let line = format!("{line} --model acme/small --provider-dir p --base-url {elsewhere}");
+        let text = shown_with(&world, &line, &[("ACME_KEY", "sk-planted")]);
+        assert_eq!(text.matches("goes over http").count(), 1, "{line}: {text}");
+        let without = shown_with(&world, &line, &[]);
+        assert!(!without.contains("goes over http"), "{line}: {without}");
+    }
+}
+
 #[test]
 fn broken_entry_of_auth_json_is_told_by_a_dry_run() {
     let world = quiet_world()

@@ -3,7 +3,7 @@
 use pi_provider::{
     Call, Mode, Options, Secret, Target,
     catalog::{Catalog, Origin, Source, SourceFile},
-    credential::Trust,
+    credential::{Credential, Trust},
     request::build,
 };
 use pi_transcript::ThinkingLevel;
@@ -321,17 +321,21 @@ dropped seed: the provider does not declare it
 
 #[test]
 fn a_credential_that_goes_in_the_clear_is_listed() {
-    let told = |address: &str, auth: &str| {
+    let key = Credential::key(Secret::new("k"));
+    let told = |address: &str, auth: &str, credential: Option<&Credential>| {
         let manifest = provider("openai", json!({"endpoint": {"base_url": address, "auth": {"type": auth}}}));
-        changes(&ask(&manifest, &question(), &Options::plain()).unwrap().changes)
+        let mut request = ask(&manifest, &question(), &Options::plain()).unwrap();
+        request.doubt_credential(credential);
+        changes(&request.changes)
     };
     let expected = "kept credential: it goes over http to a server elsewhere, and everybody on the way can read it; \
                     use an https address";
-    assert_eq!(told("http://api.example.com/v1", "bearer"), [expected]);
-    for (address, auth) in
-        [("https://api.example.com/v1", "bearer"), ("http://127.0.0.1:1", "bearer"), ("http://api.example.com", "none")]
-    {
-        assert_eq!(told(address, auth), [""; 0], "{address}");
+    for auth in ["bearer", "none"] {
+        assert_eq!(told("http://api.example.com/v1", auth, Some(&key)), [expected], "{auth}");
+        assert_eq!(told("http://api.example.com/v1", auth, None), [""; 0], "{auth}");
+        for address in ["https://api.example.com/v1", "http://127.0.0.1:1"] {
+            assert_eq!(told(address, auth, Some(&key)), [""; 0], "{address}");
+        }
     }
 }
 

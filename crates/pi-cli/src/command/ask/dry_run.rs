@@ -41,8 +41,9 @@ pub(super) fn show(
         Ok((request, findings))
     };
     let built = build(&chosen.target(), call, mode).and_then(guarded);
-    let (request, findings) = built.map_err(|error| chosen.failure(error))?;
+    let (mut request, findings) = built.map_err(|error| chosen.failure(error))?;
     let resolved = asking::resolve(&arguments.reach, chosen, providers)?;
+    request.doubt_credential(resolved.credential.as_ref());
     let credential = Shown::of(&resolved);
     let attached = places(&resolved, chosen)?;
     if console.reader() == Reader::Machine {

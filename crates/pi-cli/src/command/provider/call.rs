@@ -9,10 +9,8 @@ use pi_provider::{
     assembly::usage,
     catalog::Found,
     client::{Facts, Timeouts},
-    credential::in_the_clear,
     guardrail::Finding,
     manifest::Capability,
-    operation::guard,
 };
 use pi_redact::Evidence;
 use serde_json::{Value, json};
@@ -235,9 +233,10 @@ fn show(
     providers: &Providers,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let filtered = guard::filter_request(&chosen.entry.manifest, &mut request);
-    let findings = filtered.map_err(|error| chosen.failure(error))?;
-    let credential = Shown::of(&asking::resolve(&whom.reach, chosen, providers)?);
+    let Draft { mut request, findings } = draft;
+    let resolved = asking::resolve(&whom.reach, chosen, providers)?;
+    request.doubt_credential(resolved.credential.as_ref());
+    let credential = Shown::of(&resolved);
     let body = serde_json::from_slice::<Value>(&request.body).ok();
     if console.reader() == Reader::Machine {
         let headers: serde_json::Map<String, Value> =
@@ -259,9 +258,6 @@ fn show(
     }
     tell_findings(&findings, Side::Input, console);
     console.remark(&format!("the credential: {}", credential.words()));
-    if let Some(note) = in_the_clear(&chosen.entry.manifest, chosen.address()) {
-        console.note(&note);
-    }
     Ok(Exit::Success)
 }
 
