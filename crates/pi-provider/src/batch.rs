@@ -23,6 +23,7 @@ use crate::{
     client::Whole,
     error::CallError,
     guardrail::Finding,
+    manifest::{Manifest, model::Pricing},
     operation::{self, Answered, Asking, Kind, Place, guard, multipart, template, wire_model},
     request::{Request, Target},
     response::Reading,
@@ -121,6 +122,14 @@ pub async fn fetch(asking: &Asking<'_>, batch: &Batch, tools: &[Tool]) -> Result
         }
     }
     Ok(fetched)
+}
+
+/// What the answers of a batch cost; `None` where nobody knows. Batches have prices of their own, most of them half of the
+/// usual ones.
+pub fn pricing(target: &Target<'_>) -> Option<Pricing> {
+    let factor = operation::listed(target.manifest, Kind::Batch)?.price_factor?;
+    let is_part = (0.0..=1.0).contains(&factor);
+    target.manifest.pricing_of(target.entry).filter(|_| is_part).map(|pricing| pricing.reduced(factor))
 }
 
 /// The first request for a batch.

@@ -182,7 +182,7 @@ impl From<Dialect> for Form {
 pub(crate) fn find(manifest: &Manifest, kind: Kind) -> Result<Place, CallError> {
     request::guard(manifest, kind.capability())?;
     let names = &TABLE.operations[&kind];
-    let operation = names.names.iter().find_map(|name| manifest.endpoints.get(name));
+    let operation = listed(manifest, kind);
     let form = Form::of(manifest, operation);
     let default = names.paths.get(&form);
     let undeclared = || CallError::Undeclared { provider: manifest.id.clone(), capability: kind.capability() };
@@ -191,6 +191,11 @@ pub(crate) fn find(manifest: &Manifest, kind: Kind) -> Result<Place, CallError> 
     let own = operation.map(|operation| operation.wording.clone()).unwrap_or_default();
     let wording = own.or(names.wordings.get(&form).unwrap_or(&Wording::default()));
     Ok(Place { form, wording, capability: kind.capability(), method, path })
+}
+
+/// An operation as the manifest lists it, under any of its names.
+pub(crate) fn listed(manifest: &Manifest, kind: Kind) -> Option<&Operation> {
+    TABLE.operations[&kind].names.iter().find_map(|name| manifest.endpoints.get(name))
 }
 
 /// The error for an operation that is listed with an adapter which has no such thing.

@@ -276,6 +276,7 @@ fn manifest(name: &str, base_url: &str, dialect: Dialect) -> Manifest {
         request_encoding: None,
         response_encoding: None,
         wording: Wording::default(),
+        price_factor: None,
     };
     if let Some(path) = Chat::stream_beside(&usual.path) {
         manifest.endpoints.insert("stream_chat".to_owned(), chat(path));

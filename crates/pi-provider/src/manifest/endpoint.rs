@@ -205,6 +205,9 @@ pub struct Operation {
     /// What the provider writes otherwise than others of its dialect.
     #[serde(default, skip_serializing_if = "Wording::is_usual")]
     pub wording: Wording,
+    /// Ours, of a batch: which part of the usual prices is asked for, such as 0.5. Absent where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_factor: Option<f64>,
 }
 
 /// A question about the provider itself, such as the list of its models.

@@ -164,6 +164,30 @@ impl Pricing {
         }
     }
 
+    /// These prices where only this part of them is asked for. Whether that is so of what is read from a cache too, which is
+    /// cheaper already, differs: its price is not known.
+    #[must_use]
+    pub fn reduced(&self, factor: f64) -> Self {
+        let part = |price: Option<f64>| price.map(|price| price * factor);
+        let tier = |tier: &PriceTier| PriceTier {
+            above_prompt_tokens: tier.above_prompt_tokens,
+            input_per_1m: part(tier.input_per_1m),
+            output_per_1m: part(tier.output_per_1m),
+            cache_hit_input_per_1m: None,
+            cache_write_per_1m: part(tier.cache_write_per_1m),
+            cache_write_1h_per_1m: part(tier.cache_write_1h_per_1m),
+        };
+        Self {
+            input_per_1m: part(self.input_per_1m),
+            output_per_1m: part(self.output_per_1m),
+            cache_hit_input_per_1m: None,
+            cache_write_per_1m: part(self.cache_write_per_1m),
+            cache_write_1h_per_1m: part(self.cache_write_1h_per_1m),
+            tiers: self.tiers.iter().map(tier).collect(),
+            ..self.clone()
+        }
+    }
+
     /// Whether anything has a price.
     pub fn is_known(&self) -> bool {
         let is_priced = |prices: [Option<f64>; 2]| prices.iter().any(Option::is_some);

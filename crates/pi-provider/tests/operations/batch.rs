@@ -4,9 +4,11 @@ use pi_envelope::Tool;
 use pi_provider::{
     Call, CallError, Manifest, StreamEvent,
     batch::{
-        Batch, Counts, Item, Start, State, cancellation, creation, read_results, read_status, read_upload, results,
-        start, status,
+        Batch, Counts, Item, Start, State, cancellation, creation, pricing, read_results, read_status, read_upload,
+        results, start, status,
     },
+    builtin::MANIFESTS,
+    manifest::Capability,
     request::{Mode, Request, build, plain},
 };
 use serde_json::{Map, Value, json};
@@ -393,4 +395,19 @@ fn wrong_batches_are_refused_before_anything_is_sent() {
     assert_eq!(elsewhere, "E1001 option items cannot be sent: \"two\" goes to another address than the others");
     let escape = said(status(&target_openai, "../files"));
     assert_eq!(escape, "E1001 option id cannot be sent: \"../files\" is not an id of this provider");
+}
+
+/// Whoever takes batches asks for less than usual, and what a cache takes off then is another question.
+#[test]
+fn batch_costs_the_part_that_its_provider_asks_for() {
+    for known in MANIFESTS {
+        let manifest = built_in(known.id);
+        let Some((model, entry)) = manifest.models.iter().find(|(_, entry)| entry.pricing.is_some()) else { continue };
+        let asked = pricing(&target(&manifest, model));
+        assert_eq!(asked.is_some(), manifest.capabilities.has(Capability::Batch), "{}", known.id);
+        if let (Some(asked), Some(usual)) = (asked, &entry.pricing) {
+            assert_eq!(asked.input_per_1m, usual.input_per_1m.map(|price| price / 2.0), "{}", known.id);
+            assert_eq!(asked.cache_hit_input_per_1m, None, "{}", known.id);
+        }
+    }
 }
