@@ -59,11 +59,7 @@ pub struct Fetched {
 /// Puts up a batch. If the file is up and the batch is refused, the file stays with the provider.
 pub async fn submit(asking: &Asking<'_>, items: &[Item]) -> Result<Answered<Batch>, CallError> {
     let mut items = items.to_vec();
-    let mut findings = Vec::new();
-    for item in &mut items {
-        // In a file the filters would not find them any more.
-        guard::gather(&mut findings, guard::filter_request(asking.target.manifest, &mut item.request)?);
-    }
+    let findings = filter(asking.target.manifest, &mut items)?;
     let items = &items;
     let request = match start(asking.target, items)? {
         Start::Create(request) => request,
@@ -76,6 +72,15 @@ pub async fn submit(asking: &Asking<'_>, items: &[Item]) -> Result<Answered<Batc
     // Questions that are sent in the request itself are seen twice, and told of once.
     answered.facts.findings = findings;
     Ok(answered)
+}
+
+/// Filters the questions of a batch, in place: in a file the filters would not find them any more.
+pub fn filter(manifest: &Manifest, items: &mut [Item]) -> Result<Vec<Finding>, CallError> {
+    let mut findings = Vec::new();
+    for item in items {
+        guard::gather(&mut findings, guard::filter_request(manifest, &mut item.request)?);
+    }
+    Ok(findings)
 }
 
 /// Asks how a batch is.

@@ -14,6 +14,8 @@ use crate::{
     client::Whole,
     error::{CallError, Side},
     event::TokenUsage,
+    guardrail::Finding,
+    manifest::Manifest,
     operation::{self, Answered, Asking, Form, Kind, Place, guard, multipart},
     request::{Request, Target},
     response::Reading,
@@ -82,16 +84,7 @@ pub struct Sound {
 /// Writes down what is said.
 pub async fn transcribe(asking: &Asking<'_>, transcribe: &Transcribe) -> Result<Answered<Transcript>, CallError> {
     let manifest = asking.target.manifest;
-    let place = operation::find(manifest, Kind::SpeechToText)?;
-    let mut transcribe = Cow::Borrowed(transcribe);
-    // In a form the filters would not find them any more; a chat is filtered when it is sent.
-    let mut findings = match place.form {
-        Form::Openai => {
-            let Transcribe { prompt, language, .. } = transcribe.to_mut();
-            guard::filter_texts(manifest, Side::Input, prompt.iter_mut().chain(language))?
-        }
-        Form::Gemini | Form::Anthropic | Form::Cohere => Vec::new(),
-    };
+    let (transcribe, mut findings) = filtered(manifest, transcribe)?;
     let request = transcription(asking.target, &transcribe)?;
     let read = |reading: &Reading<'_>, whole: &Whole| read_transcript(reading, media_type(whole), &whole.body);
     let mut answered = asking.send(request, read).await?;
@@ -100,6 +93,24 @@ pub async fn transcribe(asking: &Asking<'_>, transcribe: &Transcribe) -> Result<
     findings.extend(guard::filter_texts(manifest, Side::Output, texts)?);
     answered.facts.findings.extend(findings);
     Ok(answered)
+}
+
+/// The same with its texts filtered where they go into a form, in which the filters would not find them any more; a chat
+/// is filtered when it is sent.
+pub fn filtered<'t>(
+    manifest: &Manifest,
+    transcribe: &'t Transcribe,
+) -> Result<(Cow<'t, Transcribe>, Vec<Finding>), CallError> {
+    let place = operation::find(manifest, Kind::SpeechToText)?;
+    match place.form {
+        Form::Openai if !manifest.guardrails.is_empty() => {
+            let mut transcribe = transcribe.clone();
+            let Transcribe { prompt, language, .. } = &mut transcribe;
+            let findings = guard::filter_texts(manifest, Side::Input, prompt.iter_mut().chain(language))?;
+            Ok((Cow::Owned(transcribe), findings))
+        }
+        Form::Openai | Form::Gemini | Form::Anthropic | Form::Cohere => Ok((Cow::Borrowed(transcribe), Vec::new())),
+    }
 }
 
 /// Says what is written.

@@ -71,6 +71,8 @@ pub(crate) enum ModelFailure {
     NotForQuestions { model: String },
     #[error("no model that can be asked now {ability}")]
     NobodyCan { ability: &'static str },
+    #[error("{provider} lists no model that {ability}")]
+    NoneCan { provider: String, ability: &'static str },
     #[error("no provider that can be asked now takes batches")]
     NobodyTakesBatches { providers: Vec<String> },
     #[error("line {line} of {file} is no question: {reason}")]
@@ -142,6 +144,7 @@ impl ModelFailure {
             | Self::Several { .. }
             | Self::NotForQuestions { .. }
             | Self::NobodyCan { .. }
+            | Self::NoneCan { .. }
             | Self::NobodyTakesBatches { .. }
             | Self::NoSuchTool { .. }
             | Self::NoTools
@@ -186,6 +189,7 @@ impl ModelFailure {
             Self::NotFound(FindError::Ambiguous { .. })
             | Self::Several { .. }
             | Self::NoModelNamed { .. }
+            | Self::NoneCan { .. }
             | Self::NoModelAtAddress
             | Self::SeveralAtAddress { .. } => Some(ErrorCode::InvalidRequest),
             Self::BadDefault { source, .. } => source.code(),
@@ -291,6 +295,9 @@ impl ModelFailure {
             }
             Self::NobodyCan { ability } => {
                 format!("`pi models --can {ability}` shows which could; set a credential of one, or name one with --model")
+            }
+            Self::NoneCan { provider, ability } => {
+                format!("name one: --model {provider}/MODEL; `pi models --can {ability}` shows which are known")
             }
             Self::NobodyTakesBatches { providers } => {
                 format!("set a credential of one that does ({}), or name a model with --model", providers.join(", "))

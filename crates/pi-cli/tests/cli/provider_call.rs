@@ -112,10 +112,32 @@ fn provider_that_is_named_alone_is_asked_for_a_model_that_can() {
         let shown = line(&world, &running, &named);
         assert_eq!(shown["body"]["model"], json!(model), "{words:?}");
     }
+    let base = running.base_url();
+    let there = ["embed", "first", "--model", "acme", "--base-url", &base, "--dry-run", "--json"];
+    assert_eq!(line(&world, &running, &there)["body"]["model"], json!("vectors"), "wherever it is");
     let told = call(&world, &running, &["embed", "first", "--model", "acme/order", "--dry-run"]);
     assert!(told.contains("acme/order is not known to do this"), "{told}");
     let told = call(&world, &running, &["embed", "first", "--model", "acme/vectors", "--dry-run"]);
     assert!(!told.contains("is not known"), "{told}");
+    assert!(running.server.requests().is_empty());
+}
+
+/// Its usual model talks, and nobody asked for that.
+#[test]
+fn provider_without_a_model_that_can_is_asked_for_one() {
+    let running = running();
+    let world = world(&running);
+    let text = world.read("agent/providers/acme.yaml");
+    let talks = text.lines().filter(|line| !line.contains("[embedding]")).collect::<Vec<_>>().join("\n") + "\n";
+    let world = world.with(
+        "agent/providers/acme.yaml",
+        talks.replace("    vectors:\n", "    vectors:\n      modalities: { input: [text], output: [text] }\n"),
+    );
+    let base = running.base_url();
+    for more in [&[][..], &["--base-url", &base]] {
+        let told = call(&world, &running, &[&["embed", "first", "--model", "acme"], more].concat());
+        assert!(told.contains("error: acme lists no model that embeds\nhint: name one: --model acme/MODEL"), "{told}");
+    }
     assert!(running.server.requests().is_empty());
 }
 
@@ -305,7 +327,13 @@ fn answers_of_a_batch_say_how_they_ended() {
     let machine = call(&world, &running, &["batch", "fetch", "batch_7", "--model", "acme/small", "--json"]);
     let lines: Vec<Value> = machine.lines().take(2).map(|line| serde_json::from_str(line).expect(line)).collect();
     assert_eq!((&lines[0]["stop_reason"], &lines[0]["usage"]["input"]), (&json!("length"), &json!(10)));
-    assert_eq!(lines[0]["cost"]["total"], json!(0.00002));
+    assert_eq!(lines[0]["cost"], Value::Null, "the usual price is not that of a batch");
+    assert!(machine.contains("note: what the answers cost is not known"), "{machine}");
+    let priced =
+        world.read("agent/providers/acme.yaml") + "endpoints: { batch: { path: /batches, price_factor: 0.5 } }\n";
+    let world = world.with("agent/providers/acme.yaml", priced);
+    let half = line(&world, &running, &["batch", "fetch", "batch_7", "--model", "acme/small", "--json"]);
+    assert_eq!(half["cost"]["total"], json!(0.00001));
     assert_eq!(lines[1]["tool_calls"], json!([{"id": "c1", "name": "f", "arguments": {"x": 1}}]));
 }
 
@@ -330,6 +358,19 @@ fn next_step_of_a_batch_repeats_where_it_is() {
     );
     let next = "`pi provider call batch status batch_7 --model acme/small --base-url http://HOST/v1 \
                 --api-key-env ACME_KEY` goes on";
+    assert!(told.contains(next), "{told}");
+}
+
+#[test]
+fn next_step_of_a_batch_names_the_folders_of_manifests() {
+    let running = running();
+    let text = world(&running).read("agent/providers/acme.yaml");
+    let world = quiet_world().with("more/acme.yaml", &text).with("with space/acme.yaml", &text);
+    let folders = ["--provider-dir", "more", "--provider-dir", "with space"];
+    let told =
+        call(&world, &running, &[&["batch", "status", "batch_7", "--model", "acme/small"], &folders[..]].concat());
+    let next =
+        "`pi provider call batch fetch batch_7 --model acme/small --provider-dir more --provider-dir 'with space'`";
     assert!(told.contains(next), "{told}");
 }
 
@@ -386,8 +427,22 @@ fn what_guardrails_find_beside_a_chat_is_told() {
     acme/ear
     --- exit 0
     ");
+    let found = "note: guardrail house_rules found something in a text of the prompt\n";
+    let told = call(&world, &running, &["transcribe", "said.mp3", "--prompt", "about the moon", "--dry-run"]);
+    assert_eq!(told.matches(found).count(), 1, "{told}");
+    let moons = world.with("moons.txt", "What is a moon?\nAnd another moon?\n");
+    let told = call(&moons, &running, &["batch", "submit", "moons.txt", "--model", "acme/small", "--dry-run"]);
+    assert!(told.contains("guardrail house_rules found something in texts of the prompt"), "{told}");
+    let world = moons;
     let told = call(&world, &running, &["embed", "moon", "sun", "--dry-run"]);
     assert!(told.contains("guardrail house_rules found something in a text of the prompt"), "{told}");
     let machine = line(&world, &running, &["transcribe", "said.mp3", "--json"]);
     assert_eq!(machine["findings"].as_array().map(Vec::len), Some(2), "{machine}");
+    // What would be refused is refused by a dry run too.
+    let strict = world.read("agent/providers/acme.yaml").replace("action: warn", "action: block");
+    let world = world.with("agent/providers/acme.yaml", strict);
+    for words in [&["transcribe", "said.mp3", "--prompt", "moon"][..], &["batch", "submit", "moons.txt"]] {
+        let told = call(&world, &running, &[words, &["--model", "acme", "--dry-run"]].concat());
+        assert!(told.contains("error: guardrail house_rules blocked the input"), "{told}");
+    }
 }

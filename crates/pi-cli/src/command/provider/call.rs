@@ -32,7 +32,7 @@ use crate::{
     exit::Exit,
     failure::{Failure, ModelFailure},
     input,
-    providers::{self, Providers, Shown},
+    providers::{self, DEMO, Providers, Shown},
     runtime,
 };
 
@@ -55,8 +55,8 @@ pub(super) fn run(command: &CallCommand, environment: &Environment, console: &mu
         let mut chosen = choose(whom, Need::Ability(work.ability()), &mut providers, console).await?;
         if whom.dry_run {
             asking::add_headers(&mut chosen);
-            let request = work.request(&chosen.target()).map_err(|error| chosen.failure(error))?;
-            return show(request, whom, &chosen, &providers, console);
+            let draft = work.draft(&chosen.target()).map_err(|error| chosen.failure(error))?;
+            return show(draft, whom, &chosen, &providers, console);
         }
         let asker = asker(whom, &mut chosen, &providers, environment, console)?;
         let done = work.run(&asker.asking(&chosen.target())).await.map_err(|error| chosen.failure(error))?;
@@ -97,15 +97,24 @@ async fn choose(
         api_key_env: whom.reach.api_key_env.as_deref(),
     };
     if wanted.is_anybody() {
-        let of = whom.model.as_deref().filter(|_| wanted.base_url.is_none());
-        let able = match need {
-            Need::Ability(_) => of.and_then(|name| able_of(name, need, providers)),
+        let alone = match need {
+            Need::Ability(ability) => lone_provider(wanted, providers).map(|provider| (provider, ability)),
             // Whoever answers questions elsewhere answers them here.
             Need::Batches => None,
         };
+        if let Some((provider, _)) = alone.as_ref().filter(|_| wanted.base_url.is_none()) {
+            // A server on this machine tells its models itself.
+            providers.look_for(provider, console).await;
+        }
+        let able = alone.as_ref().and_then(|(provider, _)| able_of(provider, need, providers));
         let wanted = Wanted { model: able.as_deref().or(wanted.model), ..wanted };
         let chosen = choice::choose(wanted, None, providers, console).await?;
         if need.is_missed_by(&chosen, providers) {
+            let is_described = chosen.known.as_ref().is_some_and(|model| model.modalities.is_some());
+            if let Some((provider, ability)) = alone.filter(|_| is_described) {
+                // Nobody named this model, and it is known to be for something else.
+                return Err(ModelFailure::NoneCan { provider, ability: ability.word() }.into());
+            }
             console.note(&format!("{} is not known to do this", chosen.name()));
         }
         return Ok(chosen);
@@ -137,6 +146,13 @@ fn able(need: Need, providers: &Providers) -> Option<Found<'_>> {
     let able: Vec<Found<'_>> =
         providers.catalog.models().filter(|found| need.is_met_by(found) && is_free(found)).collect();
     able.iter().find(|found| stays(found)).or(able.first()).cloned()
+}
+
+/// The id of the provider that was named without a model. The demo answers inside pi, so at an address its name is that of a
+/// model.
+fn lone_provider(wanted: Wanted<'_>, providers: &Providers) -> Option<String> {
+    let name = wanted.model.filter(|name| wanted.base_url.is_none() || *name != DEMO)?;
+    providers.catalog.provider(name).map(|entry| entry.manifest.id.to_string())
 }
 
 /// The first model of a provider that can, whether it can be asked now or not.
@@ -225,9 +241,15 @@ fn asker(
     Ok(asker)
 }
 
-/// Shows a request instead of sending it, filtered as it would be. A body that is no text is only counted.
+/// A request as it would be sent, and what the guardrails found in it.
+struct Draft {
+    request: Request,
+    findings: Vec<Finding>,
+}
+
+/// Shows a request instead of sending it. A body that is no text is only counted.
 fn show(
-    mut request: Request,
+    draft: Draft,
     whom: &WhomArguments,
     chosen: &Chosen,
     providers: &Providers,

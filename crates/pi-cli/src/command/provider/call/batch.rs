@@ -1,5 +1,7 @@
 //! `pi provider call batch`: many questions at once, put up, looked at, fetched and ended.
 
+use std::path::Path;
+
 use pi_envelope::{
     Prompt,
     meta::Origin,
@@ -13,17 +15,17 @@ use pi_provider::{
     request::build,
 };
 use pi_redact::{Evidence, Redactor};
-use pi_transcript::{Block, EntryId, Message, ModelId, StopReason, json::Open, message::AssistantMessage};
+use pi_transcript::{Block, EntryId, Message, ModelId, StopReason, Usage, json::Open, message::AssistantMessage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Need, asker, choose, show};
+use super::{Draft, Need, asker, choose, show};
 use crate::{
     amount::counted,
     arguments::call::{BatchArguments, BatchCommand, BatchSubmitArguments, WhomArguments},
     asking,
     choice::Chosen,
-    command::ask::{cost, tell_findings},
+    command::ask::tell_findings,
     console::{Console, Reader, printable},
     env::Environment,
     exit::Exit,
@@ -70,12 +72,11 @@ fn submit(arguments: &BatchSubmitArguments, environment: &Environment, console: 
     })?;
     runtime::start()?.block_on(async {
         let mut chosen = choose(whom, Need::Batches, &mut providers, console).await?;
-        let items = items(&questions, arguments, &chosen).map_err(|error| chosen.failure(error))?;
+        let mut items = items(&questions, arguments, &chosen).map_err(|error| chosen.failure(error))?;
         if whom.dry_run {
             asking::add_headers(&mut chosen);
-            let start = batch::start(&chosen.target(), &items).map_err(|error| chosen.failure(error))?;
-            let (Start::Upload(request) | Start::Create(request)) = start;
-            return show(request, whom, &chosen, &providers, console);
+            let drafted = drafted(&mut items, &chosen).map_err(|error| chosen.failure(error))?;
+            return show(drafted, whom, &chosen, &providers, console);
         }
         let asker = asker(whom, &mut chosen, &providers, environment, console)?;
         let submitted = batch::submit(&asker.asking(&chosen.target()), &items).await;
@@ -84,6 +85,14 @@ fn submit(arguments: &BatchSubmitArguments, environment: &Environment, console: 
         tell_findings(&facts.findings, Side::Input, console);
         Ok(Exit::Success)
     })
+}
+
+/// The first request of a batch, filtered as it is when it is sent.
+fn drafted(items: &mut [Item], chosen: &Chosen) -> Result<Draft, CallError> {
+    let target = chosen.target();
+    let findings = batch::filter(target.manifest, items)?;
+    let (Start::Upload(request) | Start::Create(request)) = batch::start(&target, items)?;
+    Ok(Draft { request, findings })
 }
 
 fn existing(
@@ -102,7 +111,8 @@ fn existing(
                 Wish::Look | Wish::Fetch => batch::status(&chosen.target(), &arguments.id),
                 Wish::Cancel => batch::cancellation(&chosen.target(), &arguments.id),
             };
-            return show(request.map_err(|error| chosen.failure(error))?, whom, &chosen, &providers, console);
+            let request = request.map_err(|error| chosen.failure(error))?;
+            return show(Draft { request, findings: Vec::new() }, whom, &chosen, &providers, console);
         }
         let asker = asker(whom, &mut chosen, &providers, environment, console)?;
         let target = chosen.target();
@@ -127,6 +137,13 @@ fn existing(
             Fetched { outcomes: Vec::new(), findings: Vec::new() }
         };
         let (count, has_failed) = (outcomes.len(), outcomes.iter().any(|outcome| outcome.answer.is_err()));
+        if count > 0 && console.reader() == Reader::Machine && batch::pricing(&target).is_none() {
+            let provider = &chosen.entry.manifest.id;
+            console.note(&format!(
+                "what the answers cost is not known: batches have prices of their own, and the manifest of {provider} does \
+                 not say them (endpoints.batch.price_factor)"
+            ));
+        }
         for outcome in outcomes {
             tell_outcome(outcome, &chosen, console);
         }
@@ -247,8 +264,17 @@ fn tell(batch: &Batch, whom: &WhomArguments, chosen: &Chosen, console: &mut Cons
         whom.reach.base_url.as_deref().map(|url| ("--base-url", if may_hold_a_secret(url) { "URL" } else { url })),
         whom.reach.api_key_env.as_deref().map(|variable| ("--api-key-env", variable)),
     ];
-    let named: String = named.into_iter().flatten().map(|(option, value)| format!(" {option} {value}")).collect();
+    let folders = whom.sources.provider_dir.iter().map(|path| ("--provider-dir", word_of(path)));
+    let named = named.into_iter().flatten().map(|(option, value)| (option, value.to_owned()));
+    let named: String = named.chain(folders).map(|(option, value)| format!(" {option} {value}")).collect();
     console.remark(&format!("`pi provider call batch {next} {id}{named}` goes on"));
+}
+
+/// A path as one word of a command.
+fn word_of(path: &Path) -> String {
+    let shown = path.display().to_string();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./\\:~+=,@".contains(letter);
+    if shown.chars().all(is_plain) { shown } else { format!("'{}'", shown.replace('\'', r"'\''")) }
 }
 
 /// An address is repeated unless somebody may have written a secret into it.
@@ -276,7 +302,9 @@ fn tell_outcome(outcome: Outcome, chosen: &Chosen, console: &mut Console) {
         line["tool_calls"] = calls.into();
         // Zeros would be a claim: what nobody counted, or has a price for, is null.
         line["usage"] = json!(usage);
-        line["cost"] = json!(usage.filter(|usage| cost(usage, chosen).is_some()).map(|usage| &usage.cost));
+        let is_known =
+            |usage: &&Usage| batch::pricing(&chosen.target()).is_some() || usage.cost.total_from_provider.is_some();
+        line["cost"] = json!(usage.filter(is_known).map(|usage| &usage.cost));
     }
     console.line(&line.to_string());
     if is_cut {
@@ -294,7 +322,7 @@ fn assembled(events: Vec<StreamEvent>, chosen: &Chosen) -> AssistantMessage {
         api: Dialect::of(target.manifest, target.entry).api().to_owned(),
         provider: target.manifest.id.clone(),
         model: ModelId::from(chosen.model.as_str()),
-        pricing: chosen.pricing(),
+        pricing: batch::pricing(&target),
         thinking_level: None,
         timestamp: asking::milliseconds(),
     });

@@ -3,17 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use pi_provider::{
-    CallError, Request, Target, TokenUsage,
+    CallError, Target, TokenUsage,
     client::Facts,
     embeddings::{self, Embed},
     image::{self, Draw, Image, ImageSource},
-    operation::{Answered, Asking},
+    operation::{Answered, Asking, guard},
     rerank::{self, Rerank},
     speech::{self, Detail, Speak, Transcribe},
 };
 use pi_redact::Redactor;
 use serde_json::{Map, Value, json};
 
+use super::Draft;
 use crate::{
     arguments::{call::CallCommand, model::Ability},
     failure::Failure,
@@ -129,14 +130,22 @@ impl Work {
         }
     }
 
-    pub(super) fn request(&self, target: &Target<'_>) -> Result<Request, CallError> {
-        match self {
-            Work::Embed(embed, _) => embeddings::request(target, embed),
-            Work::Rerank(rerank) => rerank::request(target, rerank),
-            Work::Draw(draw, _) => image::request(target, draw),
-            Work::Transcribe(transcribe, _) => speech::transcription(target, transcribe),
-            Work::Speak(speak, _) => speech::synthesis(target, speak),
-        }
+    /// The request, filtered as it is when it is sent.
+    pub(super) fn draft(&self, target: &Target<'_>) -> Result<Draft, CallError> {
+        let mut findings = Vec::new();
+        let mut request = match self {
+            Work::Embed(embed, _) => embeddings::request(target, embed)?,
+            Work::Rerank(rerank) => rerank::request(target, rerank)?,
+            Work::Draw(draw, _) => image::request(target, draw)?,
+            Work::Transcribe(transcribe, _) => {
+                let (transcribe, found) = speech::filtered(target.manifest, transcribe)?;
+                findings = found;
+                speech::transcription(target, &transcribe)?
+            }
+            Work::Speak(speak, _) => speech::synthesis(target, speak)?,
+        };
+        findings.extend(guard::filter_request(target.manifest, &mut request)?);
+        Ok(Draft { request, findings })
     }
 
     pub(super) async fn run(&self, asking: &Asking<'_>) -> Result<Done, CallError> {
