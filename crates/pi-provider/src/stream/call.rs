@@ -3,7 +3,8 @@
 //! Pieces of a call are told apart by number, by id, or not at all; ids may be missing, may come again with every piece, or
 //! be all there is. This keeps the calls that are open and turns pieces into started, partial and ended. A call begins with
 //! its name: what comes before it waits for it, and is dropped and told where it never comes, because nobody can run a
-//! tool without a name. Of calls of tools that the provider runs itself nothing is handed on: their pieces look like those of
+//! tool without a name. A name may come in pieces, so a call that comes so is told of when its arguments begin, or anything
+//! else does. Of calls of tools that the provider runs itself nothing is handed on: their pieces look like those of
 //! any call, but nobody here has anything to do.
 
 use std::{borrow::Cow, sync::LazyLock};
@@ -118,10 +119,8 @@ impl OpenCalls {
         if call.is_foreign {
             return false;
         }
-        if let Some(name) = piece.name
-            && call.name.is_empty()
-        {
-            name.clone_into(&mut call.name);
+        if let Some(name) = piece.name {
+            call.join_name(name);
         }
         if piece.signature.is_some() {
             call.signature = piece.signature;
@@ -129,7 +128,8 @@ impl OpenCalls {
         let arguments = call.next_arguments(piece.arguments, piece.whole_arguments);
         call.has_arguments |= arguments.is_some();
         let has_begun = !call.name.is_empty();
-        if has_begun {
+        // Whoever tells of the beginning tells the whole name.
+        if has_begun && (call.has_arguments || piece.begins) {
             call.start(out);
             call.hand_on(arguments.unwrap_or_default(), out);
         } else {
@@ -139,6 +139,12 @@ impl OpenCalls {
             self.calls.remove(place).end(out);
         }
         has_begun
+    }
+
+    /// Begins the calls whose names are whole because something else comes, in the order in which they came.
+    pub(super) fn settle(&mut self, candidate: u32, out: &mut Vec<StreamEvent>) {
+        let unsettled = self.calls.iter_mut().filter(|call| call.candidate == candidate);
+        unsettled.for_each(|call| call.settle(out));
     }
 
     /// Ends the call of this number or id; without either, the last one.
@@ -186,6 +192,7 @@ impl OpenCalls {
     }
 
     fn open(&mut self, candidate: u32, piece: &CallPiece<'_, '_>, out: &mut Vec<StreamEvent>) -> usize {
+        self.settle(candidate, out);
         if self.calls.len() >= MOST_OPEN {
             self.calls.remove(0).end(out);
         }
@@ -193,12 +200,11 @@ impl OpenCalls {
             Some(id) => id.clone().into_owned(),
             None => format!("call_{}", uuid(&mut self.random).replace('-', "")),
         };
-        let (index, name) = (piece.index, piece.name.unwrap_or_default().to_owned());
         self.calls.push(OpenCall {
             candidate,
-            index,
+            index: piece.index,
             id,
-            name,
+            name: String::new(),
             signature: None,
             started: false,
             has_arguments: false,
@@ -223,6 +229,25 @@ impl OpenCall {
         (!text.is_empty()).then_some(text)
     }
 
+    /// The next piece of the name. Some servers repeat all of it, or what came so far, with every piece.
+    fn join_name(&mut self, piece: &str) {
+        if self.started {
+            return;
+        }
+        if piece.starts_with(&self.name) {
+            piece.clone_into(&mut self.name);
+        } else {
+            self.name.push_str(piece);
+        }
+    }
+
+    /// Begins if it has a name.
+    fn settle(&mut self, out: &mut Vec<StreamEvent>) {
+        if !self.name.is_empty() && !self.is_foreign {
+            self.start(out);
+        }
+    }
+
     fn start(&mut self, out: &mut Vec<StreamEvent>) {
         if !self.started {
             self.started = true;
@@ -245,7 +270,8 @@ impl OpenCall {
         }
     }
 
-    fn end(self, out: &mut Vec<StreamEvent>) {
+    fn end(mut self, out: &mut Vec<StreamEvent>) {
+        self.settle(out);
         let Self { candidate, index, id: tool_call_id, .. } = self;
         if self.started {
             return out.push(StreamEvent::ToolCallEnded { candidate, index, tool_call_id });

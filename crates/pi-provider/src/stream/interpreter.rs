@@ -176,6 +176,7 @@ impl Interpreter {
         let signature = event.field(Role::Signature).map(Found::to_text);
         if says || signature.is_some() {
             let (candidate, block) = (candidate(event), event.number(Role::Index));
+            self.calls.settle(candidate, out);
             out.push(StreamEvent::PartialContentDelta { candidate, block, content, signature });
         }
         if says {
@@ -197,6 +198,7 @@ impl Interpreter {
         let redacted = event.field(Role::Redacted).is_some_and(Found::is_true);
         if !thinking.is_empty() || signature.is_some() {
             let block = event.number(Role::Index);
+            self.calls.settle(candidate, out);
             out.push(StreamEvent::ThinkingDelta { candidate, block, thinking, signature, redacted });
         }
     }

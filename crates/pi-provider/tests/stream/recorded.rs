@@ -777,6 +777,46 @@ fn calls_are_told_apart_by_id_where_numbers_repeat() {
 }
 
 #[test]
+fn name_that_comes_in_pieces_is_joined() {
+    let piece = |index: u64, function: Value| delta(json!({"tool_calls": [{"index": index, "function": function}]}));
+    let named = |id: &str, name: &str| {
+        delta(json!({"tool_calls": [{"index": 0, "id": id, "function": {"name": name, "arguments": ""}}]}))
+    };
+    let arguments = piece(0, json!({"arguments": "{}"}));
+    let joined = "call 0 a get_weather\narguments 0 a \"{}\"\ncalled 0 a\nend unknown\n";
+    for names in [
+        vec![named("a", "get_"), piece(0, json!({"name": "weather"}))],
+        vec![named("a", "get"), named("a", "_weather")],
+        // Repeated, as a whole or as far as it came.
+        vec![named("a", "get_weather"), named("a", "get_weather")],
+        vec![named("a", "get_"), named("a", "get_weather")],
+    ] {
+        let stream = frames(&[names, vec![arguments.clone()]].concat()) + "data: [DONE]\n\n";
+        chat(&stream, joined, COMPLETE);
+    }
+    let stream = frames(&[named("a", "get_"), piece(0, json!({"name": "time"}))]) + "data: [DONE]\n\n";
+    chat(&stream, "call 0 a get_time\ncalled 0 a\nend unknown\n", COMPLETE);
+}
+
+/// A call without arguments is told of before whatever comes after it.
+#[test]
+fn calls_keep_their_order_while_their_names_are_waited_for() {
+    let call = |index: u64, id: &str, name: &str, arguments: &str| {
+        let function = json!({"name": name, "arguments": arguments});
+        delta(json!({"tool_calls": [{"index": index, "id": id, "function": function}]}))
+    };
+    let first = call(0, "a", "f", "");
+    for (next, told) in [
+        (call(1, "b", "g", "{}"), "call 1 b g\narguments 1 b \"{}\"\ncalled 0 a\ncalled 1 b\n"),
+        (delta(json!({"content": "then"})), "content \"then\"\ncalled 0 a\n"),
+        (delta(json!({"reasoning_content": "why"})), "thinking \"why\"\ncalled 0 a\n"),
+    ] {
+        let stream = frames(&[first.clone(), next]) + "data: [DONE]\n\n";
+        chat(&stream, &format!("call 0 a f\n{told}end unknown\n"), COMPLETE);
+    }
+}
+
+#[test]
 fn signatures_of_openrouter_are_kept() {
     let detail = json!({"type": "reasoning.encrypted", "data": "x", "id": "e"});
     let stream = frames(&[
