@@ -192,7 +192,7 @@ pub(crate) const IN_THE_CLEAR: &str =
     "goes over http to a server elsewhere, and everybody on the way can read it; use an https address";
 
 /// What the file of Pi is called in which keys of providers may stand.
-const MODELS_FILE: &str = "models.json";
+pub(crate) const MODELS_FILE: &str = "models.json";
 
 fn find(manifest: &Manifest, sources: &Sources<'_>) -> Resolved {
     let mut resolved = Resolved::nothing(manifest);

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     classify::refuses_tools,
-    credential::Unusable,
+    credential::{MODELS_FILE, Unusable},
     limits::Limits,
-    manifest::Capability,
+    manifest::{Capability, MissingKey},
     transport::{Obstacle, TransportError},
 };
 
@@ -301,6 +301,35 @@ impl CallError {
             | Self::Blocked { .. }
             | Self::Unguarded { .. } => ErrorCode::InvalidRequest,
         }
+    }
+
+    /// What can be set so that there is a credential: variables, and the member of a file that should have brought one. Files
+    /// in which it was only looked for are not among them.
+    pub fn settable(&self) -> Vec<String> {
+        let Self::NoCredential { provider, looked_in, unusable } = self else { return Vec::new() };
+        let has_models_file = looked_in.iter().any(|place| place == MODELS_FILE);
+        let named = unusable.iter().filter_map(|unusable| match unusable {
+            Unusable::NotThere { missing: MissingKey::Variable { name }, .. } => Some(name.clone()),
+            Unusable::NotThere { missing: MissingKey::Command(_), .. } if has_models_file => {
+                Some(format!("apiKey of {provider} in {MODELS_FILE}"))
+            }
+            Unusable::NotThere { .. }
+            | Unusable::Expired { .. }
+            | Unusable::UnknownKind { .. }
+            | Unusable::BrokenEntry { .. }
+            | Unusable::ForeignLogin { .. }
+            | Unusable::UnreadableFile { .. }
+            | Unusable::BrokenFile { .. } => None,
+        });
+        let is_in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let is_variable = |place: &&String| place.chars().all(is_in_name);
+        let mut settable: Vec<String> = Vec::new();
+        for name in named.chain(looked_in.iter().filter(is_variable).cloned()) {
+            if !settable.contains(&name) {
+                settable.push(name);
+            }
+        }
+        settable
     }
 
     /// The same error, told of somebody of this name: whoever is asked by address has no other.

@@ -66,6 +66,19 @@ pub struct Lacking {
     pub lack: CallError,
 }
 
+/// Why a model is none of those that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Absence {
+    /// Its provider is not known, or not trusted.
+    Unknown,
+    /// Its provider could be asked for it and does not list it.
+    Unlisted,
+    NoCredential {
+        /// What can be set so that there is one: variables, and members of files.
+        settable: Vec<String>,
+    },
+}
+
 /// Why a model cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {

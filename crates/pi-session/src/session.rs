@@ -40,7 +40,7 @@ use crate::{
     input::{Utterance, Voice},
     listing::{ContextSource, Outline, OutputError, Page, ReadingError, Side, SourceError, Whole},
     mailbox::{Letter, Request, Words},
-    models::Choice,
+    models::{Absence, Choice},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
     sidecar::Listed,
@@ -205,13 +205,9 @@ impl Session {
         self.ask(Request::Models).await
     }
 
-    /// The variables in which a credential for this model was looked for, if that is what it lacks.
-    pub async fn missing_credential(
-        &self,
-        provider: ProviderId,
-        model: ModelId,
-    ) -> Result<Option<Vec<String>>, SessionGone> {
-        self.ask(|reply| Request::MissingCredential(provider, model, reply)).await
+    /// Why a model is none of those that can be asked.
+    pub async fn absence(&self, provider: ProviderId, model: ModelId) -> Result<Absence, SessionGone> {
+        self.ask(|reply| Request::Absence(provider, model, reply)).await
     }
 
     /// What is wrong with what extensions offer.

@@ -191,8 +191,16 @@ pub enum Error {
     AnswerRefused(pi_transcript::question::Misfit),
     #[error("Model not found: {provider}/{model_id}")]
     ModelNotFound { provider: ProviderId, model_id: ModelId },
-    #[error("Model {provider}/{model_id} has no credential: set {}", .variables.join(" or "))]
-    NoCredential { provider: ProviderId, model_id: ModelId, variables: Vec<String> },
+    /// Its provider may have it all the same.
+    #[error("Model not found: {provider}/{model_id}")]
+    ModelNotListed { provider: ProviderId, model_id: ModelId },
+    #[error("Model {provider}/{model_id} has no credential: set {}", .settable.join(" or "))]
+    NoCredential {
+        provider: ProviderId,
+        model_id: ModelId,
+        /// Variables, and members of files.
+        settable: Vec<String>,
+    },
     #[error(transparent)]
     NotFound(Missing),
     #[error("Queue changed: expected revision {expected}, got {actual}")]
@@ -298,6 +306,14 @@ impl Error {
             Self::RequestMismatch(_) => Facts::about("requestId", ErrorCode::RequestMismatch),
             Self::AnswerRefused(_) => Facts::about("response", ErrorCode::AnswerRefused),
             Self::ModelNotFound { .. } => Facts::of(ErrorCode::ModelNotFound),
+            Self::ModelNotListed { .. } => Facts {
+                hint: Some(
+                    "its provider does not list it: get_available_models lists those that can be asked; one that you know \
+                     better is added to metadata.models of the manifest or to models.json, or named with --model when \
+                     the server is started",
+                ),
+                ..Facts::about("modelId", ErrorCode::ModelNotFound)
+            },
             Self::NoCredential { .. } => Facts::about("provider", ErrorCode::ModelNotFound),
             Self::NotFound(missing) => {
                 Facts { field: missing.member(), hint: Some(missing.hint()), ..Facts::of(ErrorCode::NotFound) }

@@ -259,19 +259,33 @@ async fn listed(client: &mut Client) -> [Value; 2] {
 
 #[test]
 fn model_without_a_key_is_told_with_the_variable_to_set() {
-    let serving = Serving::start(Script::new());
+    let own = r#"{"providers": {"acme": {"baseUrl": "https://acme.example/v1", "api": "openai-completions",
+        "apiKey": "$MY_ACME_KEY", "models": [{"id": "m"}]}}}"#;
+    let serving = Serving::prepared(Script::new(), &[], |room| write(&room.at("agent/models.json"), own.as_bytes()));
     serving.block_on(async {
         let mut client = serving.with_session("").await;
         let set = |id: &str, provider: &str, model: &str| json!({"type": "set_model", "id": id, "sessionId": "s", "provider": provider, "modelId": model});
+        check(
+            &client.ask(&set("0", "acme", "m")).await,
+            &json!({"success": false, "code": "model_not_found", "field": "provider",
+                "error": "Model acme/m has no credential: set MY_ACME_KEY or ACME_API_KEY"}),
+        );
         check(
             &client.ask(&set("1", "openai", "gpt-5.5")).await,
             &json!({"success": false, "code": "model_not_found", "field": "provider",
                 "error": "Model openai/gpt-5.5 has no credential: set OPENAI_API_KEY"}),
         );
+        // Its provider may have it: the answer says what to do then.
+        let unlisted = client.ask(&set("2", "scripted", "nobody")).await;
         check(
-            &client.ask(&set("2", "scripted", "nobody")).await,
-            &json!({"success": false, "code": "model_not_found", "error": "Model not found: scripted/nobody"}),
+            &unlisted,
+            &json!({"success": false, "code": "model_not_found", "field": "modelId", "error": "Model not found: scripted/nobody"}),
         );
+        let hint = unlisted["hint"].as_str().unwrap_or_default();
+        assert!(hint.contains("metadata.models") && hint.contains("--model"), "{unlisted}");
+        let unknown = client.ask(&set("4", "nobody", "m")).await;
+        check(&unknown, &json!({"success": false, "code": "model_not_found", "error": "Model not found: nobody/m"}));
+        assert_eq!(unknown["field"], Value::Null, "{unknown}");
         check(&client.ask(&set("3", "scripted", "other")).await, &json!({"success": true}));
     });
 }

@@ -258,6 +258,17 @@ fn missing_credential_is_an_error_that_says_where_it_could_be() {
     assert_eq!(looked_in, ["MOCK_TOKEN", "MOCK_ONE_API_KEY"]);
 }
 
+/// Nobody can set a file.
+#[test]
+fn what_can_be_set_is_a_variable_or_a_member() {
+    let settable = |case: Case<'_>| case.resolve().into_credential(&"mock-one".into()).unwrap_err().settable();
+    assert_eq!(settable(Case::new()), ["MOCK_TOKEN", "MOCK_ONE_API_KEY"]);
+    let written = |text: &str| Case { written: Some(serde_json::from_value(json!(text)).unwrap()), ..Case::new() };
+    assert_eq!(settable(written("$MY_KEY")), ["MY_KEY", "MOCK_TOKEN", "MOCK_ONE_API_KEY"]);
+    assert_eq!(settable(written("$MOCK_TOKEN")), ["MOCK_TOKEN", "MOCK_ONE_API_KEY"]);
+    assert_eq!(settable(written("!exit 1")), ["apiKey of mock-one in models.json", "MOCK_TOKEN", "MOCK_ONE_API_KEY"]);
+}
+
 /// A file that cannot be used: who needs it is told, and nobody else is kept from anything.
 #[test]
 fn broken_file_harms_only_those_who_have_no_other_credential() {

@@ -12,7 +12,7 @@ use pi_session::{
     CommandInfo, CommandSource, Journey, KeyFault, NavigateError, Press, Session, SessionGone, Summarise,
     context::{self, Spoken},
     listing::ReadingError,
-    models::Choice,
+    models::{Absence, Choice},
     queue::When,
     tree::NoEntry,
 };
@@ -353,10 +353,10 @@ async fn set_model(session: &Session, provider: &ProviderId, model: &ModelId) ->
     let found = models.into_iter().find(|choice| choice.provider() == provider && choice.id() == model.as_str());
     let Some(choice) = found else {
         let (provider, model_id) = (provider.clone(), model.clone());
-        let missing = session.missing_credential(provider.clone(), model_id.clone()).await?;
-        return Ok(Err(match missing {
-            Some(variables) => Error::NoCredential { provider, model_id, variables }.into(),
-            None => Error::ModelNotFound { provider, model_id }.into(),
+        return Ok(Err(match session.absence(provider.clone(), model_id.clone()).await? {
+            Absence::NoCredential { settable } => Error::NoCredential { provider, model_id, settable }.into(),
+            Absence::Unlisted => Error::ModelNotListed { provider, model_id }.into(),
+            Absence::Unknown => Error::ModelNotFound { provider, model_id }.into(),
         }));
     };
     session.set_model(Arc::clone(&choice)).await?;

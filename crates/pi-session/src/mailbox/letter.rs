@@ -26,7 +26,7 @@ use crate::{
     departure::Departure,
     herald::{Reading, Subscription},
     listing::{ContextSource, Counted, Outline, OutputError, Page, ReadingError, Side, SourceError, Whole},
-    models::Choice,
+    models::{Absence, Choice},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
     run::{Ending, desk::Note},
@@ -89,7 +89,7 @@ pub(crate) enum Request {
     /// Every model that can be asked.
     Models(oneshot::Sender<Vec<Arc<Choice>>>),
     /// The variables in which a credential for this model was looked for in vain.
-    MissingCredential(ProviderId, ModelId, oneshot::Sender<Option<Vec<String>>>),
+    Absence(ProviderId, ModelId, oneshot::Sender<Absence>),
     Complaints(oneshot::Sender<Vec<Complaint>>),
     SetModel(Arc<Choice>, ModelSource, oneshot::Sender<()>),
     CycleModel(Direction, oneshot::Sender<Option<Arc<Choice>>>),

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use pi_provider::CallError;
 use pi_transcript::{ModelId, ProviderId};
 
 use super::Mailbox;
 use crate::{
     complaint::Complaint,
-    models::{Choice, ModelError, guest},
+    models::{Absence, Choice, ModelError, guest},
 };
 
 impl Mailbox {
@@ -46,13 +45,13 @@ impl Mailbox {
         self.parts.models.has_credential(choice)
     }
 
-    /// The variables in which a credential was looked for, if that is what this model lacks.
-    pub(super) fn missing_credential(&self, provider: &ProviderId, model: &ModelId) -> Option<Vec<String>> {
-        let choice = self.model_named(provider, model).ok()?;
-        let lack = self.parts.models.lack(&choice)?;
-        let CallError::NoCredential { looked_in, .. } = lack else { return None };
-        // Files are looked into as well, and have paths.
-        Some(looked_in.into_iter().filter(|name| !name.contains(['/', '\\'])).collect())
+    /// Why a model is none of those that can be asked.
+    pub(super) fn absence(&self, provider: &ProviderId, model: &ModelId) -> Absence {
+        let Ok(choice) = self.model_named(provider, model) else { return Absence::Unknown };
+        match self.parts.models.lack(&choice) {
+            Some(lack) => Absence::NoCredential { settable: lack.settable() },
+            None => Absence::Unlisted,
+        }
     }
 
     /// What is wrong with what extensions offer.

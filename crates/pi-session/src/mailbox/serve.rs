@@ -42,9 +42,7 @@ impl Mailbox {
             Request::EditQueue(revision, edits, reply) => self.edit_queue(revision, &edits, reply),
             Request::Commands(reply) => answer(reply, self.command_infos()),
             Request::Models(reply) => answer(reply, self.usable_models()),
-            Request::MissingCredential(provider, model, reply) => {
-                answer(reply, self.missing_credential(&provider, &model));
-            }
+            Request::Absence(provider, model, reply) => answer(reply, self.absence(&provider, &model)),
             Request::Complaints(reply) => answer(reply, self.complaints()),
             Request::SetModel(choice, source, reply) => {
                 self.set_model(choice, source);

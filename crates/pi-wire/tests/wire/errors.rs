@@ -144,9 +144,14 @@ fn every_refusal_of_the_engine_has_its_words() {
 fn limits_and_missing_things_are_named() {
     check([
         (
-            Error::NoCredential { provider: "p".into(), model_id: "m".into(), variables: vec!["A".into(), "B".into()] },
+            Error::NoCredential { provider: "p".into(), model_id: "m".into(), settable: vec!["A".into(), "B".into()] },
             ErrorCode::ModelNotFound,
             "Model p/m has no credential: set A or B",
+        ),
+        (
+            Error::ModelNotListed { provider: "p".into(), model_id: "m".into() },
+            ErrorCode::ModelNotFound,
+            "Model not found: p/m",
         ),
         (
             Error::RateLimited { scope: RateScope::UiResponses, per_minute: 60, retry_after_ms: 10 },

@@ -6,7 +6,6 @@ use std::{
 };
 
 use pi_exthost::port::Mode;
-use pi_provider::CallError;
 use pi_session::{
     Beginning, Departure, Session, Switch, Wish as Asked,
     directory::{self, ForkPoint, Project},
@@ -374,11 +373,7 @@ impl Chair<'_> {
 /// The models that could be asked, and what each of them needs.
 fn missing(models: &Models) -> Vec<Missing> {
     let of_provider = |lacking: Lacking| {
-        let needs = match &lacking.lack {
-            CallError::NoCredential { looked_in, .. } => looked_in.first().cloned(),
-            _ => None,
-        };
-        let needs = needs.unwrap_or_else(|| "a credential".to_owned());
+        let needs = lacking.lack.settable().into_iter().next().unwrap_or_else(|| "a credential".to_owned());
         let provider = lacking.provider;
         let missing = move |model: String| Missing { name: format!("{provider}/{model}"), needs: needs.clone() };
         lacking.models.into_iter().map(missing)
