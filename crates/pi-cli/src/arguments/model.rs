@@ -145,7 +145,7 @@ pub(crate) struct NewArguments {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// A dialect, as people name it.
+/// A dialect, as manifests name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum Speech {
@@ -154,11 +154,14 @@ pub(crate) enum Speech {
     /// OpenAI's Responses
     OpenaiResponses,
     /// Anthropic's Messages
-    Anthropic,
+    #[value(alias = "anthropic")]
+    AnthropicEventStream,
     /// Gemini's generateContent
-    Gemini,
+    #[value(alias = "gemini")]
+    GeminiGenerate,
     /// Cohere's Chat, version 2
-    Cohere,
+    #[value(alias = "cohere", name = "cohere_v2")]
+    CohereV2,
 }
 
 impl Speech {
@@ -166,9 +169,9 @@ impl Speech {
         match self {
             Speech::OpenaiChat => "openai_chat",
             Speech::OpenaiResponses => "openai_responses",
-            Speech::Anthropic => "anthropic",
-            Speech::Gemini => "gemini",
-            Speech::Cohere => "cohere",
+            Speech::AnthropicEventStream => "anthropic_event_stream",
+            Speech::GeminiGenerate => "gemini_generate",
+            Speech::CohereV2 => "cohere_v2",
         }
     }
 }

@@ -8,7 +8,7 @@ use pi_provider::{catalog::Found, manifest::model::Pricing};
 use pi_transcript::ProviderId;
 use serde::Serialize;
 
-use self::mark::{Mark, marks};
+use self::mark::{GUESS, Mark, marks};
 use crate::{
     amount::{counted, grouped},
     arguments::model::{Ability, ModelsArguments},
@@ -29,9 +29,11 @@ const COLUMNS: [Column; 8] = [
     Column { title: "output", align: Align::Right, room: Room::LeaveOut(4) },
     Column { title: "$ in", align: Align::Right, room: Room::LeaveOut(3) },
     Column { title: "$ out", align: Align::Right, room: Room::LeaveOut(3) },
-    Column { title: "can", align: Align::Left, room: Room::CutToOrLeaveOut(12, 1) },
+    Column { title: CAN, align: Align::Left, room: Room::CutToOrLeaveOut(12, 1) },
     Column { title: "credential", align: Align::Left, room: Room::CutToOrLeaveOut(10, 0) },
 ];
+
+const CAN: &str = "can";
 
 /// What manifests call models that end soon, or have ended.
 const ENDING: [&str; 3] = ["deprecated", RETIRED, "legacy"];
@@ -42,8 +44,9 @@ const RETIRED: &str = "retired";
 const MORE: &str = "+";
 /// Behind a price beside which something else is charged.
 const FEES: &str = "*";
-/// Behind the price of a model whose price for what comes from a cache is not known.
-const UNSURE: &str = "?";
+/// Behind the price of a model whose price for what comes from a cache is not known. Not the mark of what a model may be
+/// able to do, which stands in another column of the same row.
+const UNSURE: &str = "~";
 
 /// What a machine reads about a model.
 #[derive(Serialize)]
@@ -227,6 +230,10 @@ fn show(rows: &[Row], providers: &Providers, console: &mut Console) {
     }
     if prices.any(is_unsure) {
         console.remark(&format!("{UNSURE} the price of what comes from a cache is not known: costs are then a range"));
+    }
+    let is_guess = |row: &Row| marks(&row.found.entry.manifest, row.found.model).iter().any(|mark| !mark.is_sure);
+    if !left_out.contains(&CAN) && rows.iter().any(is_guess) {
+        console.remark(&format!("{GUESS} its provider can, and nobody says it of this model"));
     }
     if !left_out.is_empty() {
         console.remark(&format!("there was no room for: {}", left_out.join(", ")));

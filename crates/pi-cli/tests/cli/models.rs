@@ -22,19 +22,19 @@ fn models_are_listed_with_what_is_known() {
     let world = quiet_world().with("agent/providers/acme.yaml", manifest("acme", "http://127.0.0.1:9/v1"));
     assert_snapshot!(run(&world, "models acme/", &[]), @r"
     provider  model  context  output   $ in  $ out  can           credential
-    acme      small       8k      1k  1.00?   2.00  tools vision  no credential
+    acme      small       8k      1k  1.00~   2.00  tools vision  no credential
     --- on standard error
     1 model, 0 can be asked now; prices in US dollars for a million tokens
-    ? the price of what comes from a cache is not known: costs are then a range
+    ~ the price of what comes from a cache is not known: costs are then a range
     --- exit 0
     ");
     assert_snapshot!(run(&world, "models --available", &[("ACME_KEY", KEY)]), @r"
     provider  model  context  output   $ in  $ out  can                  credential
-    acme      small       8k      1k  1.00?   2.00  tools vision         ACME_KEY
+    acme      small       8k      1k  1.00~   2.00  tools vision         ACME_KEY
     demo      demo       33k      4k      0      0  tools thinking json  demo: no real model
     --- on standard error
     2 models, 2 can be asked now; prices in US dollars for a million tokens
-    ? the price of what comes from a cache is not known: costs are then a range
+    ~ the price of what comes from a cache is not known: costs are then a range
     --- exit 0
     ");
     assert_snapshot!(run(&world, "models acme/* --json", &[("ACME_API_KEY", KEY)]), @r#"
@@ -96,11 +96,11 @@ fn untrusted_project_gets_no_credentials() {
     let variables = [("ACME_KEY", KEY)];
     assert_snapshot!(run(&world, "models acme/", &variables), @r"
     provider  model  context  output   $ in  $ out  can           credential
-    acme      small       8k      1k  1.00?   2.00  tools vision  untrusted project
+    acme      small       8k      1k  1.00~   2.00  tools vision  untrusted project
     --- on standard error
     note: this project brings manifests (.pi/providers) and nobody has trusted it: they are not asked, get no credentials and replace nothing; `pi trust` changes that
     1 model, 0 can be asked now; prices in US dollars for a million tokens
-    ? the price of what comes from a cache is not known: costs are then a range
+    ~ the price of what comes from a cache is not known: costs are then a range
     --- exit 0
     ");
     assert_snapshot!(run(&world, "ask Hi --model acme/small", &variables), @r#"
@@ -115,10 +115,10 @@ fn untrusted_project_gets_no_credentials() {
     let world = world.with("agent/trust.json", json!({folder.to_str().expect("text"): true}).to_string());
     assert_snapshot!(run(&world, "models acme/", &variables), @r"
     provider  model  context  output   $ in  $ out  can           credential
-    acme      small       8k      1k  1.00?   2.00  tools vision  ACME_KEY
+    acme      small       8k      1k  1.00~   2.00  tools vision  ACME_KEY
     --- on standard error
     1 model, 1 can be asked now; prices in US dollars for a million tokens
-    ? the price of what comes from a cache is not known: costs are then a range
+    ~ the price of what comes from a cache is not known: costs are then a range
     --- exit 0
     ");
     let answer = run(&world, "ask Hi --model acme/small", &variables);
@@ -403,6 +403,19 @@ fn models_are_filtered_by_several_patterns_and_by_what_they_can() {
     assert_eq!(names("zeta/ acme/ --can tools,vision"), ["acme/small"]);
     assert_eq!(names("zeta/ acme/ --can tools --can vision"), ["acme/small"]);
     assert_eq!(names("zeta/ acme/ --can video"), [""; 0]);
+}
+
+/// A price that is not whole and an ability that nobody is sure of have marks of their own.
+#[test]
+fn marks_of_prices_and_abilities_are_told_apart() {
+    let says_nothing = "model_capabilities: { reasoning: false }";
+    let text = manifest("acme", "http://127.0.0.1:9/v1")
+        .replace("model_capabilities: { tool_call: true, reasoning: false }", says_nothing);
+    let shown = run(&quiet_world().with("agent/providers/acme.yaml", text), "models acme/", &[]);
+    let row = shown.lines().find(|line| line.starts_with("acme")).unwrap_or_default();
+    assert!(row.contains(" 1.00~ ") && row.contains(" tools? ") && row.matches('?').count() == 1, "{shown}");
+    assert!(shown.contains("~ the price of what comes from a cache is not known"), "{shown}");
+    assert!(shown.contains("? its provider can, and nobody says it of this model"), "{shown}");
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn cost_is_a_range_where_the_price_of_the_cache_is_not_known_and_goes_by_the_len
     assert_eq!(listed["cache_price_known"], false);
     assert_eq!(listed["pricing"]["tiers"][0]["above_prompt_tokens"], 100_000);
     let table = ask(&world, &running, "models acme", &[]);
-    assert!(table.contains("1.00+?  2.00+"), "{table}");
+    assert!(table.contains("1.00+~  2.00+"), "{table}");
     let outline = ask(&world, &running, "provider show acme", &[]);
     assert!(outline.contains("above_prompt_tokens: 100000, input_per_1m: 3, output_per_1m: 4 }"), "{outline}");
 }

@@ -422,7 +422,8 @@ fn new_manifest_is_valid_and_never_overwrites() {
     hint: 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
     --- exit 2
     ");
-    for dialect in ["openai_chat", "openai_responses", "anthropic", "gemini", "cohere"] {
+    let shorter = ["anthropic", "gemini", "cohere"];
+    for dialect in pi_provider::Dialect::STRATEGIES.into_iter().chain(shorter) {
         let printed = output(
             &world,
             &format!("provider new workshop --dialect {dialect} --model lathe:2 --base-url http://127.0.0.1:9"),

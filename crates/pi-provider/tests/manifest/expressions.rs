@@ -148,6 +148,10 @@ provider_contract:
         acme.yaml:15:85: warning[expression.member]: "a..b" has a dot without a name beside it (metadata.models.m.request_defaults.a..b)
             help: write the names of members with dots between them, such as generationConfig.maxOutputTokens
     accepted
+        acme.yaml:4:13: warning[ring3.local]: only a server on this machine is looked for, and this one is elsewhere (endpoint.base_url)
+            help: write http://127.0.0.1 with its port, or name a variable with the address in metadata.local.base_url_env
+        acme.yaml:15:19: warning[ring3.local]: services.list_models is missing: no server is found without it (metadata.local)
+            help: write services: { list_models: { path: /v1/models, response_binding: data } }
         acme.yaml:15:46: warning[expression.condition]: a value is expected at column 7 of "$.a ==" (metadata.local.signs[0].match)
             help: write a path ($.error), a comparison ($.type == 'error', $.a in ['x', 'y'], $.name =~ 'get_*'), or several with &&, || and !
         acme.yaml:15:70: warning[expression.path]: a number, *, a quoted name or a filter is expected at column 6 of "$.id[" (metadata.local.model.id)

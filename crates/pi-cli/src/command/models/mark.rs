@@ -9,6 +9,9 @@ use pi_provider::{
 
 use crate::{arguments::model::Ability, choice::answers};
 
+/// Behind what its provider can do and nobody says of the model.
+pub(super) const GUESS: &str = "?";
+
 /// One thing that it can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
@@ -20,7 +23,7 @@ pub(super) struct Mark {
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.ability.word())?;
-        if self.is_sure { Ok(()) } else { f.write_str("?") }
+        if self.is_sure { Ok(()) } else { f.write_str(GUESS) }
     }
 }
 

@@ -90,6 +90,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn dialects_are_called_as_in_manifests() {
+        let words: Vec<&str> = Speech::value_variants().iter().map(|dialect| dialect.word()).collect();
+        assert_eq!(words, Dialect::STRATEGIES);
+        for dialect in Speech::value_variants() {
+            let name = dialect.to_possible_value().expect("none is hidden");
+            assert_eq!(name.get_name(), dialect.word());
+        }
+    }
+
+    #[test]
     fn template_is_a_valid_manifest_of_which_everything_is_known() {
         let near = ("http://127.0.0.1:8080/v1", None);
         let far = ("https://models.example/v1", Some("MY_SERVER_2_API_KEY"));

@@ -1,10 +1,16 @@
 //! Values that can be read and still cannot be meant: methods that nobody has, dates that are none, words of a closed list.
 //! They are told where they stand, and stay as they are written.
 
+use serde_json::Number;
+use url::Url;
+
 use super::{Report, words};
-use crate::manifest::{
-    diagnostic::Rule,
-    tree::{Node, Tree},
+use crate::{
+    manifest::{
+        diagnostic::Rule,
+        tree::{Node, Tree},
+    },
+    transport::is_on_this_machine,
 };
 
 const CATEGORIES: [&str; 3] = ["ai_provider", "model_provider", "third_party_aggregator"];
@@ -25,11 +31,13 @@ pub(super) fn check(root: &Node, report: &mut Report<'_>) {
             method(member.node.get("method"), &format!("{section}.{}.method", member.key), &METHODS, rule, report);
         }
     }
+    price_factors(root, report);
     for (path, known) in [("availability.check.method", &CHECKS[..]), ("availability.fallback.method", &FALLBACKS[..])]
     {
         method(root.find(path), path, known, Rule::AvailabilitySection, report);
     }
     interval(root, report);
+    local(root, report);
     for side in ["client", "server"] {
         mcp(root, side, report);
     }
@@ -52,6 +60,22 @@ fn method(node: Option<&Node>, path: &str, known: &[&str], rule: Rule, report: &
     }
 }
 
+/// What is asked for a batch is a part of the usual prices.
+fn price_factors(root: &Node, report: &mut Report<'_>) {
+    for member in root.get("endpoints").and_then(Node::as_map).unwrap_or_default() {
+        let Some(node) = member.node.get("price_factor") else { continue };
+        let is_part = |number: &Number| number.as_f64().is_some_and(|factor| (0.0..=1.0).contains(&factor));
+        if let Tree::Number(number) = &node.value
+            && !is_part(number)
+        {
+            let path = format!("endpoints.{}.price_factor", member.key);
+            let message = "a part of the price is between 0 and 1; no price is known without it";
+            report.warning(Rule::OperationSection, node.at, &path, message);
+            report.hint("write 0.5 for half of the usual price");
+        }
+    }
+}
+
 fn interval(root: &Node, report: &mut Report<'_>) {
     let path = "availability.interval_ms";
     let Some(node) = root.find(path) else { return };
@@ -61,6 +85,40 @@ fn interval(root: &Node, report: &mut Report<'_>) {
         let message = format!("{written} is under {LEAST_INTERVAL_MS} ms");
         report.warning(Rule::AvailabilitySection, node.at, path, message);
         report.hint("write 1000 or more: whoever asks more often is in the way");
+    }
+}
+
+/// What a server on this machine can be found by only together: its address, and the list of its models.
+fn local(root: &Node, report: &mut Report<'_>) {
+    const PATH: &str = "metadata.local";
+    let Some(section) = root.find(PATH).filter(|section| section.as_map().is_some()) else { return };
+    let list = root.find("services.list_models.path").and_then(Node::as_str);
+    if list.is_none() {
+        let message = "services.list_models is missing: no server is found without it";
+        report.warning(Rule::LocalSection, section.at, PATH, message);
+        report.hint("write services: { list_models: { path: /v1/models, response_binding: data } }");
+    }
+    let Some(address) = root.find("endpoint.base_url") else { return };
+    let Some(url) = address.as_str().and_then(|text| Url::parse(text).ok()) else { return };
+    if !is_on_this_machine(&url) && section.get("base_url_env").is_none() {
+        let message = "only a server on this machine is looked for, and this one is elsewhere";
+        report.warning(Rule::LocalSection, address.at, "endpoint.base_url", message);
+        report.hint(
+            "write http://127.0.0.1 with its port, or name a variable with the address in metadata.local.base_url_env",
+        );
+    }
+    let signs = section.get("signs").and_then(Node::as_list).unwrap_or_default().iter();
+    let others = [section.find("server.path"), section.find("details.path")].into_iter().flatten();
+    let asked = signs.filter_map(|sign| sign.get("path")).chain(others).filter_map(Node::as_str).chain(list);
+    let prefix = format!("{}/", url.path().trim_end_matches('/'));
+    if let Some(path) = asked.into_iter().find(|path| prefix.len() > 1 && path.starts_with(&prefix)) {
+        let whole = format!("{}{path}", prefix.trim_end_matches('/'));
+        let message = format!("{path} is asked behind this address, which makes {whole}: no server is found there");
+        report.warning(Rule::LocalSection, address.at, "endpoint.base_url", message);
+        report.hint(format!(
+            "write the address without {}, and put that before the other paths",
+            prefix.trim_end_matches('/')
+        ));
     }
 }
 
