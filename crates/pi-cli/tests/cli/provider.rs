@@ -100,6 +100,14 @@ fn faults_are_shown_with_their_place() {
       = in error_classification.by_http_status.401
       = help: write invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled or unknown
 
+    warning[ring3.retry-policy]: "sometimes" is not one of none, exponential_backoff, linear_backoff, fixed_delay
+     --> bad.yaml:8:27
+      |
+    8 | retry_policy: { strategy: sometimes }
+      |                           ^^^^^^^^^
+      = in retry_policy.strategy
+      = help: write none, exponential_backoff, linear_backoff or fixed_delay
+
     invalid  bad.yaml  3 errors
     --- exit 1
     "#);
@@ -123,7 +131,7 @@ fn machine_gets_one_object_per_file() {
     let world = World::new().with("acme.yaml", GOOD).with("bad.yaml", BAD);
     assert_snapshot!(world.run("provider validate --json acme.yaml bad.yaml gone.yaml"), @r#"
     {"file":"acme.yaml","valid":true,"kind":"manifest","id":"acme","version":"2.0","models":0,"errors":[],"warnings":[],"notes":[],"ignored":[]}
-    {"file":"bad.yaml","valid":false,"kind":"manifest","version":"2.0","errors":[{"rule":"ring1.id","line":1,"column":5,"length":16,"path":"id","message":"\"Acme Corporation\" is not an id","hint":"2 to 64 lower case letters, digits, - and _, beginning with a letter or digit"},{"rule":"ring1.chat","line":3,"column":1,"length":8,"path":"endpoint.chat","message":"endpoint.chat is missing","hint":"write the path of a chat, such as /chat/completions"},{"rule":"ring1.error-name","line":7,"column":52,"length":8,"path":"error_classification.by_http_status.401","message":"\"nonsense\" is not a standard error","hint":"write invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled or unknown"}],"warnings":[],"notes":[],"ignored":[]}
+    {"file":"bad.yaml","valid":false,"kind":"manifest","version":"2.0","errors":[{"rule":"ring1.id","line":1,"column":5,"length":16,"path":"id","message":"\"Acme Corporation\" is not an id","hint":"2 to 64 lower case letters, digits, - and _, beginning with a letter or digit"},{"rule":"ring1.chat","line":3,"column":1,"length":8,"path":"endpoint.chat","message":"endpoint.chat is missing","hint":"write the path of a chat, such as /chat/completions"},{"rule":"ring1.error-name","line":7,"column":52,"length":8,"path":"error_classification.by_http_status.401","message":"\"nonsense\" is not a standard error","hint":"write invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled or unknown"}],"warnings":[{"rule":"ring3.retry-policy","line":8,"column":27,"length":9,"path":"retry_policy.strategy","message":"\"sometimes\" is not one of none, exponential_backoff, linear_backoff, fixed_delay","hint":"write none, exponential_backoff, linear_backoff or fixed_delay"}],"notes":[],"ignored":[]}
     {"file":"gone.yaml","valid":false,"errors":[{"path":"","message":"cannot read gone.yaml: No such file or directory (os error 2)"}]}
     --- exit 1
     "#);

@@ -251,15 +251,7 @@ fn like_mistral(name: &str, base_url: &str) -> Manifest {
 fn manifest(name: &str, base_url: &str, dialect: Dialect) -> Manifest {
     let usual = Chat::of(dialect);
     let placement = usual.key_header.clone().map_or_else(bearer, |header| Placement::CustomHeader { header });
-    let auth = Auth {
-        placement,
-        token_env: None,
-        extra_headers: Vec::new(),
-        login_refused: None,
-        secret_headers: Vec::new(),
-        missing_headers: Vec::new(),
-        is_optional: false,
-    };
+    let auth = Auth::by(placement);
     let endpoint = Endpoint { base_url: versioned(base_url, usual).into_owned(), timeout_ms: None, auth };
     let mut classification = ErrorClassification::default();
     classification.assume_usual();

@@ -84,15 +84,7 @@ mod tests {
     const KEY: &str = "sk-planted-7Qd4";
 
     fn check(placement: Placement, kind: CredentialKind, expected: &str) {
-        let auth = Auth {
-            placement,
-            token_env: None,
-            extra_headers: Vec::new(),
-            login_refused: None,
-            secret_headers: Vec::new(),
-            missing_headers: Vec::new(),
-            is_optional: false,
-        };
+        let auth = Auth::by(placement);
         let attachment = attach(&auth, &Credential { secret: Secret::new(KEY), kind }).unwrap();
         assert!(!format!("{attachment:?}").contains(KEY));
         let shown = match attachment {
@@ -122,15 +114,7 @@ mod tests {
 
     #[test]
     fn refusals_do_not_quote_the_credential() {
-        let custom = |header: &str| Auth {
-            placement: Placement::CustomHeader { header: header.to_owned() },
-            token_env: None,
-            extra_headers: Vec::new(),
-            login_refused: None,
-            secret_headers: Vec::new(),
-            missing_headers: Vec::new(),
-            is_optional: false,
-        };
+        let custom = |header: &str| Auth::by(Placement::CustomHeader { header: header.to_owned() });
         let broken = Credential::key(Secret::new("sk-planted\nX-Evil: 1"));
         assert_eq!(attach(&custom("x-api-key"), &broken), Err(AttachError::Characters));
         let named = attach(&custom("not a header"), &broken);

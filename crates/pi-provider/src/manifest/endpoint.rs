@@ -52,7 +52,27 @@ pub struct Auth {
     pub is_optional: bool,
 }
 
+impl Endpoint {
+    /// Stands in for one that cannot be read.
+    pub(super) fn nowhere() -> Self {
+        Self { base_url: String::new(), timeout_ms: None, auth: Auth::by(Placement::None) }
+    }
+}
+
 impl Auth {
+    /// A credential that is put there, and nothing else.
+    pub(crate) fn by(placement: Placement) -> Self {
+        Self {
+            placement,
+            token_env: None,
+            extra_headers: Vec::new(),
+            login_refused: None,
+            secret_headers: Vec::new(),
+            missing_headers: Vec::new(),
+            is_optional: false,
+        }
+    }
+
     /// Takes the values of these headers from where they are. A command that brings one is run, which may take seconds.
     pub fn carry<'h>(
         &mut self,

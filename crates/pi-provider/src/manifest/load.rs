@@ -1,8 +1,8 @@
 //! A file into a manifest, or the reasons why not.
 //!
 //! The text becomes a tree with positions, older shapes are promoted to the standard one, and the rings are read in
-//! order: ring 1 must be right, ring 2 where its capability is declared, ring 3 falls back to its defaults. Nothing here
-//! touches the file system.
+//! order: ring 1 must be right, ring 2 where its capability is declared, ring 3 falls back to its defaults. All are read
+//! whatever is wrong with those before, so that everything is told at once. Nothing here touches the file system.
 
 mod activation;
 mod endpoint;
@@ -164,13 +164,22 @@ fn rejected(report: Report<'_>) -> Loaded {
 }
 
 fn manifest(root: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Manifest> {
-    let first = ring1::read(root, generation, report)?;
+    let first = ring1::read(root, generation, report);
+    if has_unknown_shape(root, generation) {
+        return None;
+    }
     let second = ring2::read(root, generation, report);
     let mut manifest = ring3::read(root, first, second, report);
     words::check(root, &manifest.capabilities, report);
     values::check(root, report);
     manifest.capability_profile = profile::read(root, report);
     (!report.has_errors()).then_some(manifest)
+}
+
+/// Of a version that is not known, and of a file without any that is hardly a manifest, more findings would be guesses.
+fn has_unknown_shape(root: &Node, generation: Generation) -> bool {
+    let is_written = root.get("protocol_version").is_some();
+    generation == Generation::Unknown && (is_written || root.get("endpoint").is_none())
 }
 
 impl Format {

@@ -10,6 +10,116 @@ fn manifest(text: &str) -> Manifest {
     load(text).manifest.unwrap()
 }
 
+/// Whoever corrects a file wants to do it once.
+#[test]
+fn faults_of_all_rings_are_told_at_once() {
+    let text = "\
+id: Acme
+protocol_version: \"2.0\"
+endpoint:
+  auth: { type: barer, token_env: sk-123, extra_headers: [{ name: \"a b\", value: c }] }
+error_classification: { by_http_status: { \"400\": wrong } }
+capabilities: { required: [text, streaming] }
+streaming: { decoder: 7 }
+parameters: { temperature: { type: float, range: [2, 1] } }
+retry_policy: { max_retries: many }
+";
+    assert_snapshot!(verdict(text), @r#"
+    rejected
+        acme.yaml:1:5: error[ring1.id]: "Acme" is not an id (id)
+            help: 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
+        acme.yaml:3:1: error[ring1.base-url]: endpoint.base_url is missing (endpoint.base_url)
+            help: write a whole address, such as https://api.example.com/v1
+        acme.yaml:3:1: error[ring1.chat]: endpoint.chat is missing (endpoint.chat)
+            help: write the path of a chat, such as /chat/completions
+        acme.yaml:4:9: error[ring1.auth-header]: "a b" is not the name of a header (endpoint.auth.extra_headers[0].name)
+            help: write the name of the header that carries the credential, such as header: Authorization
+        acme.yaml:4:17: error[ring1.auth-type]: "barer" is not a way to authenticate (endpoint.auth.type)
+            help: write bearer, custom_header, query_param or none
+        acme.yaml:4:35: error[ring1.token-env]: the name of a variable is expected (6 characters are written) (endpoint.auth.token_env)
+            help: name the variable that holds the credential, never the credential itself
+        acme.yaml:5:41: warning[ring1.least-statuses]: 401, 429, 500 must be mapped too; the usual meaning is assumed (error_classification.by_http_status)
+            help: map at least 400, 401, 429 and 500 to standard names
+        acme.yaml:5:50: error[ring1.error-name]: "wrong" is not a standard error (error_classification.by_http_status.400)
+            help: write invalid_request, authentication, permission_denied, not_found, request_too_large, rate_limited, quota_exhausted, server_error, overloaded, timeout, conflict, cancelled or unknown
+        acme.yaml:7:23: error[ring2.streaming]: an object is expected, not a number (streaming.decoder)
+            help: write streaming: with a decoder, such as decoder: {format: sse, strategy: openai_chat}
+        acme.yaml:8:28: error[ring2.parameters]: nothing is between 2 and 1 (parameters.temperature)
+            help: write type (float, integer, boolean, string, array, object or string_or_object), and range, min, max, enum and default that fit it
+        acme.yaml:9:30: warning[ring3.retry-policy]: a whole number from 0 to 4294967295 is expected, not a text (retry_policy.max_retries)
+            help: what is wrong is left out, and its default counts; min_delay_ms is at most max_delay_ms
+    "#);
+}
+
+/// Of a shape that is not known, more would be a guess.
+#[test]
+fn faults_are_not_looked_for_in_files_of_other_shapes() {
+    assert_snapshot!(verdicts(&[
+        "name: some-package\nversion: 1.0.0\n".to_owned(),
+        with("\"2.0\"", "\"7.0\"") + "parameters: 5\n",
+        with("protocol_version: \"2.0\"\n", "") + "parameters: 5\n",
+    ]), @r#"
+    rejected
+        acme.yaml:1:1: error[ring1.id]: id is missing (id)
+            help: write id: and 2 to 64 lower case letters, digits, - and _, beginning with a letter or digit
+        acme.yaml:1:1: error[ring1.protocol-version]: protocol_version is missing (protocol_version)
+            help: write protocol_version: "2.0"; files of 1.x are promoted
+        acme.yaml:1:1: error[ring1.endpoint]: endpoint is missing (endpoint)
+            help: write endpoint: with base_url, chat and auth below it
+        acme.yaml:1:1: error[ring1.error-classification]: error_classification is missing (error_classification)
+            help: map at least 400, 401, 429 and 500 to standard names below by_http_status
+    rejected
+        acme.yaml:2:19: error[ring1.protocol-version]: version "7.0" is not known (protocol_version)
+            help: 2.0 is read as it is, 1.x is promoted
+    rejected
+        acme.yaml:1:1: error[ring1.protocol-version]: protocol_version is missing (protocol_version)
+            help: write protocol_version: "2.0"; files of 1.x are promoted
+        acme.yaml:14:13: error[ring2.parameters]: an object is expected, not a number (parameters)
+            help: write type (float, integer, boolean, string, array, object or string_or_object), and range, min, max, enum and default that fit it
+    "#);
+}
+
+#[test]
+fn server_on_this_machine_needs_its_list_and_a_plain_address() {
+    let local = |address: &str, more: &str| {
+        let section =
+            "metadata: { local: { signs: [{ path: /v1/models, match: \"$.data\" }], model: { id: $.id } } }\n";
+        with("https://api.acme.example/v1", address) + section + more
+    };
+    let list = "services: { list_models: { path: /v1/models, response_binding: data } }\n";
+    assert_snapshot!(verdicts(&[
+        local("http://127.0.0.1:8080", list),
+        local("http://127.0.0.1:8080", ""),
+        local("http://127.0.0.1:8080/v1", list),
+        local("https://api.acme.example", list),
+    ]), @r#"
+    accepted
+    accepted
+        acme.yaml:15:20: warning[ring3.local]: services.list_models is missing: no server is found without it (metadata.local)
+            help: write services: { list_models: { path: /v1/models, response_binding: data } }
+    accepted
+        acme.yaml:4:13: warning[ring3.local]: /v1/models is asked behind this address, which makes /v1/v1/models: no server is found there (endpoint.base_url)
+            help: write the address without /v1, and put that before the other paths
+    accepted
+        acme.yaml:4:13: warning[ring3.local]: only a server on this machine is looked for, and this one is elsewhere (endpoint.base_url)
+            help: write http://127.0.0.1 with its port, or name a variable with the address in metadata.local.base_url_env
+    "#);
+}
+
+#[test]
+fn price_of_a_batch_is_a_part_of_the_usual_one() {
+    let batch = |factor: &str| and(&format!("endpoints: {{ batch: {{ path: /batches, price_factor: {factor} }} }}\n"));
+    assert_snapshot!(verdicts(&[batch("0.5"), batch("50"), batch("half")]), @r#"
+    accepted
+    accepted
+        acme.yaml:15:53: warning[ring3.endpoints]: a part of the price is between 0 and 1; no price is known without it (endpoints.batch.price_factor)
+            help: write 0.5 for half of the usual price
+    accepted
+        acme.yaml:15:53: warning[ring3.endpoints]: a number is expected, not a text (endpoints.batch.price_factor)
+            help: each operation is a path, or an object with path and perhaps method and adapter
+    "#);
+}
+
 #[test]
 fn all_faults_of_a_section_are_told_and_the_rest_of_it_counts() {
     let text = and("\

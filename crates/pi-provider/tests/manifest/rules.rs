@@ -245,6 +245,7 @@ fn ring_1_says_what_errors_mean() {
     rejected
         acme.yaml:1:1: error[ring1.error-classification]: error_classification is missing (error_classification)
             help: classification is not known; did you mean error_classification?
+        ignored 9:1 classification
     rejected
         acme.yaml:9:1: error[ring1.error-classification]: error_classification.by_http_status is missing (error_classification.by_http_status)
             help: map at least 400, 401, 429 and 500 to standard names below by_http_status

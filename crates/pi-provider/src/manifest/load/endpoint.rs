@@ -74,11 +74,12 @@ pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>)
         report.error(Rule::EndpointSection, node.at, "endpoint", format!("an object is expected, not {}", node.kind()));
         return None;
     }
-    if node.get("base_url").is_none() {
+    let written: Option<WrittenEndpoint> = if node.get("base_url").is_some() {
+        report.read(Severity::Error, Rule::EndpointSection, node, "endpoint")
+    } else {
         missing(report, Rule::BaseUrl, section.at, "endpoint.base_url", node);
-        return None;
-    }
-    let written: Option<WrittenEndpoint> = report.read(Severity::Error, Rule::EndpointSection, node, "endpoint");
+        None
+    };
     report.suggest("endpoint", &PATHS);
     let auth = auth(section, generation, report);
     chat(root, section.at, report);
@@ -195,25 +196,15 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
         }
         report.note(Rule::PromoteAuth, endpoint.at, PATH, "no credential is described: a bearer token is assumed");
         let placement = Placement::Bearer { header: "Authorization".to_owned(), prefix: "Bearer".to_owned() };
-        let extra_headers = Vec::new();
-        return Some(Auth {
-            placement,
-            token_env: None,
-            extra_headers,
-            login_refused: None,
-            secret_headers: Vec::new(),
-            missing_headers: Vec::new(),
-            is_optional: false,
-        });
+        return Some(Auth::by(placement));
     };
     let written: WrittenAuth = report.read(Severity::Error, Rule::AuthSection, node, PATH)?;
-    let placement = placement(node, &written, generation, report)?;
+    let placement = placement(node, &written, generation, report);
     if let Some(name) = written.token_env.as_ref().filter(|name| !VARIABLE_NAME.is_match(name)) {
         let at = node.get("token_env").map_or(node.at, |name| name.at);
         // A pasted key is not repeated.
         let message = format!("the name of a variable is expected ({} characters are written)", name.chars().count());
         report.error(Rule::TokenVariable, at, "endpoint.auth.token_env", message);
-        return None;
     }
     for (index, header) in written.extra_headers.iter().enumerate() {
         check_header(node, &format!("endpoint.auth.extra_headers[{index}].name"), &header.name, report);
@@ -221,15 +212,8 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
     let WrittenAuth { token_env, extra_headers, login_refused, .. } = written;
     let (extra_headers, hidden): (Vec<_>, Vec<_>) = extra_headers.into_iter().partition(Header::is_harmless);
     let hide = |Header { name, value }| SecretHeader { name, value: Secret::new(value) };
-    Some(Auth {
-        placement,
-        token_env,
-        extra_headers,
-        login_refused,
-        secret_headers: hidden.into_iter().map(hide).collect(),
-        missing_headers: Vec::new(),
-        is_optional: false,
-    })
+    let secret_headers = hidden.into_iter().map(hide).collect();
+    Some(Auth { token_env, extra_headers, login_refused, secret_headers, ..Auth::by(placement?) })
 }
 
 fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report: &mut Report<'_>) -> Option<Placement> {

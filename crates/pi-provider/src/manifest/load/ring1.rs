@@ -17,13 +17,13 @@ use crate::{
     },
 };
 
-/// The parts of a manifest without which there is none.
+/// The parts of a manifest without which there is none. One that is absent is an error of the report.
 pub(super) struct Ring1 {
-    pub id: ProviderId,
+    pub id: Option<ProviderId>,
     pub aliases: Vec<String>,
-    pub protocol_version: String,
-    pub endpoint: Endpoint,
-    pub error_classification: ErrorClassification,
+    pub protocol_version: Option<String>,
+    pub endpoint: Option<Endpoint>,
+    pub error_classification: Option<ErrorClassification>,
 }
 
 static ID: LazyLock<Regex> =
@@ -34,21 +34,14 @@ pub(super) fn is_id(text: &str) -> bool {
     ID.is_match(text)
 }
 
-pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>) -> Option<Ring1> {
-    let id = id(root, report);
-    let protocol_version = version(root, report);
-    let endpoint = endpoint::read(root, generation, report);
-    let error_classification = failure::read(root, generation, report);
-    if report.has_errors() {
-        return None;
-    }
-    Some(Ring1 {
-        id: id?,
+pub(super) fn read(root: &Node, generation: Generation, report: &mut Report<'_>) -> Ring1 {
+    Ring1 {
+        id: id(root, report),
         aliases: aliases(root, report),
-        protocol_version: protocol_version?,
-        endpoint: endpoint?,
-        error_classification: error_classification?,
-    })
+        protocol_version: version(root, report),
+        endpoint: endpoint::read(root, generation, report),
+        error_classification: failure::read(root, generation, report),
+    }
 }
 
 /// A missing member is pointed at where it should be: at the beginning of the object. Which member of `parent` may be

@@ -1,6 +1,7 @@
 //! Ring 3: everything that may be wrong without harm. A section that cannot be read falls back to its default.
 
 use indexmap::IndexMap;
+use pi_transcript::ProviderId;
 use serde::de::DeserializeOwned;
 
 use super::{Report, activation, guardrail, model, price, ring1::Ring1, ring2::Ring2};
@@ -13,6 +14,7 @@ use crate::{
         ErrorClassification, Manifest, Status,
         declared::{ApiFamilies, ApiFamily},
         diagnostic::{Rule, Severity},
+        endpoint::Endpoint,
         experimental::{CircuitBreaker, Experimental, Performance},
         expression::{Checked, Rooted},
         names,
@@ -85,14 +87,18 @@ pub(super) const SECTIONS: [&str; 35] = [
     "experimental",
 ];
 
+/// What ring 1 lacks is an error already, and the manifest only carries the other findings: something stands in for it.
 pub(super) fn read(root: &Node, first: Ring1, second: Ring2, report: &mut Report<'_>) -> Manifest {
+    let Ring1 { id, aliases, protocol_version, endpoint, error_classification } = first;
+    let id = id.unwrap_or_else(|| ProviderId::from("unknown"));
+    let endpoint = endpoint.unwrap_or_else(Endpoint::nowhere);
     let mut manifest = Manifest {
-        aliases: first.aliases,
-        protocol_version: first.protocol_version,
+        aliases,
+        protocol_version: protocol_version.unwrap_or_default(),
         capabilities: second.capabilities,
         parameters: second.parameters,
         streaming: second.streaming,
-        ..Manifest::bare(first.id, first.endpoint, first.error_classification)
+        ..Manifest::bare(id, endpoint, error_classification.unwrap_or_default())
     };
     for member in root.as_map().unwrap_or_default() {
         if !READ_ELSEWHERE.contains(&member.key.as_str()) && !member.node.is_null() {
