@@ -235,6 +235,15 @@ impl Breaker {
         admitted
     }
 
+    /// How long no call is let through yet. Whoever asks is one more that was refused: it does not call.
+    pub fn refuse(&mut self, now: Duration) -> Option<Duration> {
+        let State::Open { until } = self.state else { return None };
+        let wait = until.checked_sub(now).filter(|wait| !wait.is_zero())?;
+        self.totals.rejected += 1;
+        self.totals.last_access = now;
+        Some(wait)
+    }
+
     fn leave(&mut self, now: Duration) -> Result<Permit, Duration> {
         self.totals.last_access = now;
         match self.state {

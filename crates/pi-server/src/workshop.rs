@@ -36,9 +36,6 @@ pub trait Workshop: Send + Sync + 'static {
     /// How long a provider is left alone yet, if it is because it failed.
     fn left_alone(&self, provider: &ProviderId) -> Option<Duration>;
 
-    /// Counts a call that was not made because the provider is left alone as one that its circuit refused.
-    fn count_refused(&self, provider: &ProviderId);
-
     /// Where an agent works if nobody says where.
     fn usual_folder(&self) -> PathBuf;
 

@@ -307,8 +307,6 @@ impl Workshop for Idle {
         None
     }
 
-    fn count_refused(&self, _: &ProviderId) {}
-
     fn usual_folder(&self) -> PathBuf {
         self.0.clone()
     }

@@ -34,7 +34,7 @@ use crate::{
         Delivery, Queues,
         slate::{self, Slate},
     },
-    retry::RetrySettings,
+    retry::{Patience, RetrySettings},
     run::Parts,
     session::Session,
     tree::{Destination, Tree, stamp},
@@ -190,6 +190,10 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         requests: std::sync::atomic::AtomicU64::new(0),
         now: blueprint.now,
         shell: blueprint.shell,
+        patience: match blueprint.mode {
+            Mode::Server => Patience::Refuses,
+            Mode::Terminal | Mode::Json | Mode::Print => Patience::Waits,
+        },
     };
     let (guest_tools, hearing) = (parts.guests.tools(), Hearing::new(Arc::clone(&parts.guests)));
     let life = CancellationToken::new();

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use pi_provider::{CallError, ErrorCode, Failure, Phase};
+use pi_transcript::ProviderId;
 
 /// How often, and after how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,23 @@ pub(crate) enum Wait {
     Asked(Duration),
     /// Nobody is at the address. It is tried once more and soon, for a server or a network that is just starting.
     Brief,
+}
+
+/// What becomes of something that would ask a provider which is left alone because it failed too often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// It waits: somebody sits before it and sees why.
+    Waits,
+    /// It is refused before anything is said: whoever sent it waits, and sends it again.
+    Refuses,
+}
+
+/// A provider failed too often and is not asked anything new yet.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{provider} failed too often and is left alone; it is asked again in {}s", .wait.as_millis().div_ceil(1000))]
+pub struct LeftAlone {
+    pub provider: ProviderId,
+    pub wait: Duration,
 }
 
 /// How long to wait before the only other try at an address where nobody is.

@@ -151,6 +151,9 @@ impl Run {
                         Compacted::Done(_) => continue,
                         Compacted::Aborted => break Ending::Aborted,
                         Compacted::Nothing => break self.give_up_trying(trouble).await?,
+                        Compacted::LeftAlone(left) => {
+                            break self.give_up_trying(trouble.with(&left.to_string())).await?;
+                        }
                         Compacted::Failed(why) => break self.give_up_trying(trouble.with(&why)).await?,
                     }
                 }

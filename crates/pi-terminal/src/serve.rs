@@ -157,9 +157,12 @@ impl Service {
                 // Whoever misspelt something corrects it.
                 self.tell(Report::TakenBack(vec![text])).await;
             }
-            Err(error @ (PromptError::Busy | PromptError::Unwritten { .. } | PromptError::Gone(_))) => {
-                self.tell(Report::Failed(error.to_string())).await
-            }
+            Err(
+                error @ (PromptError::Busy
+                | PromptError::Unwritten { .. }
+                | PromptError::LeftAlone(_)
+                | PromptError::Gone(_)),
+            ) => self.tell(Report::Failed(error.to_string())).await,
         }
     }
 
@@ -234,7 +237,9 @@ impl Service {
             Action::Rename(name) => session.rename(name).await.map(|()| None).map_err(gone),
             // How it ended is told by its events, but for a refusal.
             Action::Compact { instructions } => match session.compact(instructions).await {
-                Ok(_) | Err(CompactError::Aborted | CompactError::Failed { .. }) => Ok(None),
+                Ok(_) | Err(CompactError::Aborted | CompactError::LeftAlone(_) | CompactError::Failed { .. }) => {
+                    Ok(None)
+                }
                 Err(error @ (CompactError::Busy | CompactError::Nothing | CompactError::Gone(_))) => {
                     Err(error.to_string())
                 }

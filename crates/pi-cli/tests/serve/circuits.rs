@@ -142,23 +142,70 @@ fn provider_that_wants_fewer_calls_or_fails_is_left_alone_and_one_that_refuses_i
             let said = client.ask(&json!({"type": kind, "id": kind, "sessionId": "s", "message": "Go on"})).await;
             check(&said, &json!({"success": false, "code": "circuit_open"}));
         }
-        // So does what asks for a summary, and what does not is no call.
-        let navigate = |id: &str, summarize: bool| {
-            json!({"type": "navigate_tree", "id": id, "sessionId": "s", "targetId": "x", "options": {"summarize": summarize}})
-        };
-        for command in [json!({"type": "compact", "id": "compact", "sessionId": "s"}), navigate("summary", true)] {
-            let refused = client.ask(&command).await;
-            check(&refused, &json!({"success": false, "code": "circuit_open"}));
-            assert!(refused["retryAfterMs"].as_u64().is_some_and(|wait| wait > 0 && wait <= 30_000), "{refused}");
-        }
-        check(&client.ask(&navigate("plain", false)).await, &json!({"success": false, "code": "not_found"}));
+        // Where there is nothing to summarise nobody would be asked.
+        let nothing = client.ask(&json!({"type": "compact", "id": "compact", "sessionId": "s"})).await;
+        check(&nothing, &json!({"success": false, "code": "refused"}));
         let behind = json!({"type": "prompt", "id": "b", "sessionId": "s", "message": "Go on", "streamingBehavior": "steer"});
         check(&client.ask(&behind).await, &json!({"success": false, "code": "circuit_open"}));
         let after = client.ask(&json!({"type": "get_messages", "id": "g3", "sessionId": "s"})).await["data"].clone();
         assert_eq!(after, said, "nothing is said");
         let circuit = metrics(&mut client, "m2").await["circuitBreakers"][0].clone();
-        check(&circuit, &json!({"state": "open", "totalSuccesses": 0, "totalFailures": 5, "totalRejected": 6}));
+        check(&circuit, &json!({"state": "open", "totalSuccesses": 0, "totalFailures": 5, "totalRejected": 4}));
         let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
         check(&health["data"], &json!({"healthy": false, "hasOpenCircuit": true, "hasOpenBashCircuit": false}));
+    });
+}
+
+#[test]
+fn open_circuit_refuses_only_what_would_ask_the_provider() {
+    const WISHED: &str = "do it yourself";
+    let long = "Words and more words. ".repeat(80);
+    let answer = |text: &str| Answer::new().text(&format!("{text} {long}")).usage(10, 2).reply();
+    let broken = Reply::json(503, &json!({"error": {"message": "broken"}}));
+    let script = Script::new().then(answer("One.")).then(answer("Two.")).otherwise(broken);
+    let serving = Serving::prepared(script, &["-e", "stand-in.ts"], |room| {
+        room::write(&room.project().join("stand-in.ts"), include_bytes!("../extensions/stand-in.ts"));
+        let settings = br#"{"compaction": {"enabled": false, "keepRecentTokens": 3, "reserveTokens": 100}}"#;
+        room::write(&room.at("agent/settings.json"), settings);
+    });
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.ask(&json!({"type": "set_auto_retry", "id": "off", "sessionId": "s", "enabled": false})).await;
+        for number in 0..2 {
+            check(&prompt(&mut client, &format!("said{number}")).await, &json!({"success": true}));
+        }
+        // More than half of the calls of a minute.
+        for number in 0..3 {
+            check(&prompt(&mut client, &format!("failed{number}")).await, &json!({"code": "provider_failed"}));
+        }
+        let asked = serving.room.server.requests().len();
+        let shown = client.ask(&json!({"type": "get_messages", "id": "g", "sessionId": "s", "limit": 20})).await;
+        let second = &shown["data"]["entryIds"][1];
+        let (plain, wishing) = (json!({"summarize": true}), json!({"summarize": true, "customInstructions": WISHED}));
+        let refused = json!({"success": false, "code": "circuit_open"});
+        let done = json!({"success": true});
+        let missing = json!({"success": false, "code": "not_found", "field": "targetId"});
+        let cases = [
+            (json!({"type": "compact"}), &refused),
+            (json!({"type": "navigate_tree", "targetId": second, "options": plain}), &refused),
+            (json!({"type": "prompt", "message": "Go on"}), &refused),
+            (json!({"type": "navigate_tree", "targetId": "ffffffff", "options": plain}), &missing),
+            (json!({"type": "prompt", "message": "/nothing"}), &done),
+            (json!({"type": "prompt", "message": WISHED}), &done),
+            (json!({"type": "steer", "message": WISHED}), &done),
+            (json!({"type": "follow_up", "message": "/nothing"}), &done),
+            (json!({"type": "compact", "customInstructions": WISHED}), &done),
+            (json!({"type": "navigate_tree", "targetId": second, "options": wishing}), &done),
+        ];
+        for (number, (mut command, expected)) in cases.into_iter().enumerate() {
+            (command["id"], command["sessionId"]) = (format!("c{number}").into(), "s".into());
+            let answered = client.ask(&command).await;
+            assert!(fits(&answered, expected), "{command}: {answered}");
+            let waits = answered["retryAfterMs"].as_u64().is_some_and(|wait| wait > 0 && wait <= 30_000);
+            assert_eq!(waits, *expected == refused, "{command}: {answered}");
+        }
+        assert_eq!(serving.room.server.requests().len(), asked, "nobody was asked");
+        let circuit = metrics(&mut client, "m").await["circuitBreakers"][0].clone();
+        check(&circuit, &json!({"state": "open", "totalRejected": 3}));
     });
 }

@@ -196,8 +196,6 @@ impl Workshop for Makers {
         None
     }
 
-    fn count_refused(&self, _: &ProviderId) {}
-
     fn usual_folder(&self) -> PathBuf {
         self.folder.join("project")
     }

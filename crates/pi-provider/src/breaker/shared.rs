@@ -4,6 +4,7 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use pi_transcript::ProviderId;
@@ -53,6 +54,12 @@ impl Breakers {
             Ok(permit) => Ok(self.pass(manifest, permit)),
             Err((retry_in, cause)) => Err(CallError::CircuitOpen { provider: manifest.id.clone(), retry_in, cause }),
         }
+    }
+
+    /// How long the provider is left alone yet, if it is, for whoever does not call it then: counted as refused.
+    pub fn refuse(&self, provider: &ProviderId) -> Option<Duration> {
+        let now = self.beginning.elapsed();
+        self.lock().get_mut(provider)?.breaker.refuse(now)
     }
 
     /// Leave for another attempt of a call of which one was let through before.

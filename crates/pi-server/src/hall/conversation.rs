@@ -14,11 +14,12 @@ use pi_session::{
     listing::ReadingError,
     models::{Absence, Choice},
     queue::When,
+    retry::LeftAlone,
     tree::NoEntry,
 };
 use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, ThinkingLevel};
 use pi_wire::{
-    Activity, Class, Data, Error, SessionCommand,
+    Data, Error, SessionCommand,
     command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
     error::Missing,
     response::{
@@ -39,20 +40,9 @@ impl Hall {
         let is_run =
             matches!(command, SessionCommand::Prompt(_) | SessionCommand::Bash(_) | SessionCommand::Compact(_));
         let outcome = match command {
-            SessionCommand::Prompt(prompt) => {
-                if class == Class::Run {
-                    self.check_circuit(id, &session).await?;
-                } else if class == Class::JoinsRun {
-                    self.check_circuit_if_idle(&room, &session).await?;
-                }
-                steer::prompt(&room, &session, prompt, class, cancel).await
-            }
-            SessionCommand::Steer(said) => {
-                self.check_circuit_if_idle(&room, &session).await?;
-                steer::queue(&room, &session, said.message, said.images, When::Steer).await
-            }
+            SessionCommand::Prompt(prompt) => steer::prompt(&room, &session, prompt, class, cancel).await,
+            SessionCommand::Steer(said) => steer::queue(&room, &session, said.message, said.images, When::Steer).await,
             SessionCommand::FollowUp(said) => {
-                self.check_circuit_if_idle(&room, &session).await?;
                 steer::queue(&room, &session, said.message, said.images, When::FollowUp).await
             }
             SessionCommand::Abort(_) => {
@@ -76,16 +66,8 @@ impl Hall {
                     steer::Shell { circuits: &self.bash, header, cancel, until: at.after(self.engine.extended_ms) };
                 shell.run(id, &session, command).await
             }
-            SessionCommand::Compact(command) => {
-                self.check_circuit(id, &session).await?;
-                steer::compact(id, &session, command, cancel).await
-            }
-            SessionCommand::NavigateTree(wanted) => {
-                if wanted.options.known.summarize {
-                    self.check_circuit(id, &session).await?;
-                }
-                navigate(&session, wanted).await
-            }
+            SessionCommand::Compact(command) => steer::compact(id, &session, command, cancel).await,
+            SessionCommand::NavigateTree(wanted) => navigate(&session, wanted).await,
             command => {
                 self.converse(&room, &session, command).await.unwrap_or_else(|gone_session| Err(ended(gone_session)))
             }
@@ -104,27 +86,6 @@ impl Hall {
             }
         }
         outcome
-    }
-
-    /// The same for what joins a run: where there is none, it would begin one.
-    async fn check_circuit_if_idle(&self, room: &Room, session: &Session) -> Result<(), Undone> {
-        match room.activity() {
-            Activity::Running => Ok(()),
-            Activity::Idle => self.check_circuit(room.id(), session).await,
-        }
-    }
-
-    /// Refuses what would ask a provider that is left alone. Nothing is in the conversation then: a client that waits and sends
-    /// it again has said it once.
-    async fn check_circuit(&self, id: &SessionId, session: &Session) -> Result<(), Undone> {
-        let provider = session.state().await.map_err(gone(id))?.model.provider;
-        match self.workshop.left_alone(&provider) {
-            Some(wait) => {
-                self.workshop.count_refused(&provider);
-                Err(Error::CircuitOpen { recovery_ms: milliseconds(wait), provider }.into())
-            }
-            None => Ok(()),
-        }
     }
 
     /// Says of a provider that failed when it may be asked again, if it is left alone by now: what was said stays said, and
@@ -218,6 +179,11 @@ impl Hall {
         noted.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
         done()
     }
+}
+
+/// A provider is not asked now. Nothing is in the conversation: a client that waits and sends it again has said it once.
+pub(super) fn circuit_open(left: LeftAlone) -> Undone {
+    Error::CircuitOpen { recovery_ms: milliseconds(left.wait), provider: left.provider }.into()
 }
 
 fn milliseconds(wait: Duration) -> u64 {
@@ -439,6 +405,7 @@ async fn navigate(session: &Session, wanted: NavigateTree) -> Outcome {
         Err(NavigateError::NoEntry(missing)) => {
             Err(Error::NotFound(Missing::Entry { id: missing.id, member: Some("targetId") }).into())
         }
+        Err(NavigateError::LeftAlone(left)) => Err(circuit_open(left)),
         Err(error @ (NavigateError::Busy | NavigateError::Failed { .. } | NavigateError::Gone(_))) => {
             Err(Error::Refused { reason: error.to_string() }.into())
         }

@@ -15,7 +15,7 @@ use pi_wire::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Outcome, Undone, done, gone, now, told};
+use super::{Outcome, Undone, conversation::circuit_open, done, gone, now, told};
 use crate::{circuit::Circuits, room::Room, signature::sign};
 
 /// Says something and waits for the end of the run that it begins, if it is to begin one.
@@ -61,6 +61,7 @@ async fn run(
             Err(PromptError::Busy) => session.idle().await.map_err(gone(room.id()))?,
             Err(PromptError::Input(fault)) => return Err(Error::Refused { reason: fault.to_string() }.into()),
             Err(fault @ PromptError::Unwritten { .. }) => return Err(unwritten(&fault)),
+            Err(PromptError::LeftAlone(left)) => return Err(circuit_open(left)),
             Err(PromptError::Gone(SessionGone)) => return Err(Error::SessionNotFound(room.id().clone()).into()),
             Ok(prompted) => return ended(prompted, session).await,
         }
@@ -84,6 +85,7 @@ async fn join(room: &Room, session: &Session, utterance: Utterance, when: When) 
         said = saying => match said {
             Ok(Ok(prompted)) => ended(prompted, session).await,
             Ok(Err(PromptError::Gone(SessionGone))) => Err(Error::SessionNotFound(id).into()),
+            Ok(Err(PromptError::LeftAlone(left))) => Err(circuit_open(left)),
             Ok(Err(fault @ PromptError::Unwritten { .. })) => Err(unwritten(&fault)),
             Ok(Err(fault)) => Err(Error::Refused { reason: fault.to_string() }.into()),
             Err(panic) => Err(Error::Internal { incident: panic.to_string() }.into()),
@@ -200,6 +202,7 @@ pub(super) async fn compact(
         Ok(result) => told(Data::Compact(result)),
         Err(CompactError::Aborted) => Err(Error::Aborted.into()),
         Err(CompactError::Gone(SessionGone)) => Err(Error::SessionNotFound(id.clone()).into()),
+        Err(CompactError::LeftAlone(left)) => Err(circuit_open(left)),
         Err(CompactError::Nothing) => Err(Error::NothingToCompact.into()),
         Err(error @ (CompactError::Busy | CompactError::Failed { .. })) => {
             Err(Error::Refused { reason: error.to_string() }.into())

@@ -254,6 +254,10 @@ impl Mailbox {
             Arrival::Guest { from: _, delivery } => self.deliver(saying, delivery, Trigger::Run),
             Arrival::Client { during, reply } => match (&self.running, during) {
                 (None, _) => {
+                    // Only here is it known that it begins a run: a command, an extension or a run in flight took the others.
+                    if let Err(left) = self.parts.refuse(&self.choice) {
+                        return answer(reply, Err(left.into()));
+                    }
                     let opening = std::iter::once(saying).chain(std::mem::take(&mut self.riding)).collect();
                     self.start_run(opening, Some(reply));
                 }

@@ -30,7 +30,7 @@ use super::{
 use crate::{
     cut::{self, Cut, Keep},
     draft::{Author, Draft},
-    retry::Fault,
+    retry::{Fault, LeftAlone},
     tree::Kept,
 };
 
@@ -55,6 +55,8 @@ pub(crate) enum Compacted {
     Nothing,
     /// Somebody stopped it, or an extension objected.
     Aborted,
+    /// The model was to write it, and is not asked now.
+    LeftAlone(LeftAlone),
     Failed(String),
 }
 
@@ -78,6 +80,7 @@ struct Summary {
 /// Why there is no summary.
 pub(super) enum NoSummary {
     Aborted,
+    LeftAlone(LeftAlone),
     Failed(String),
 }
 
@@ -125,6 +128,7 @@ impl Run {
                 match found {
                     Ok(summary) => self.write_compaction(summary, heard(reason), next).await?,
                     Err(NoSummary::Aborted) => Compacted::Aborted,
+                    Err(NoSummary::LeftAlone(left)) => Compacted::LeftAlone(left),
                     Err(NoSummary::Failed(message)) => Compacted::Failed(message),
                 }
             }
@@ -133,6 +137,7 @@ impl Run {
         let (result, error_message) = match &compacted {
             Compacted::Done(result) => (Some(result.clone()), None),
             Compacted::Nothing | Compacted::Aborted => (None, None),
+            Compacted::LeftAlone(left) => (None, Some(left.to_string())),
             Compacted::Failed(message) => (None, Some(message.clone())),
         };
         self.tell(AgentEvent::AutoCompactionEnd {
@@ -151,6 +156,7 @@ impl Run {
     async fn hear_failure(&self, compacted: &Compacted, reason: CompactionReason, next: Next) {
         let error = match compacted {
             Compacted::Failed(message) => Some(message.clone()),
+            Compacted::LeftAlone(left) => Some(left.to_string()),
             Compacted::Aborted => None,
             Compacted::Done(_) | Compacted::Nothing => return,
         };
@@ -194,7 +200,13 @@ impl Run {
                 details: summary.details,
                 by: Author::Extension,
             }),
-            CompactionVerdict::Proceed => self.summarise(terms, cut, instructions).await,
+            CompactionVerdict::Proceed => {
+                // One that a run needs waits like the run itself.
+                if reason == CompactionReason::Manual {
+                    self.parts.refuse(&terms.choice).map_err(NoSummary::LeftAlone)?;
+                }
+                self.summarise(terms, cut, instructions).await
+            }
         }
     }
 

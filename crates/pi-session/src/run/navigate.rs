@@ -95,6 +95,7 @@ impl Run {
         let Some(branch) = branch::prepare(left, &terms.compaction, terms.choice.model().context_window) else {
             return Ok(None);
         };
+        self.parts.refuse(&terms.choice)?;
         match self.ask_aside(&terms, branch.ask(&terms.compaction, wishes), Purpose::BranchSummary).await {
             Ok((answer, usage)) => Ok(Some(Farewell {
                 summary: branch.summary(&answer),
@@ -102,6 +103,7 @@ impl Run {
                 by: Author::Model(Box::new(usage)),
             })),
             Err(NoSummary::Aborted) => Err(NavigateError::Aborted),
+            Err(NoSummary::LeftAlone(left)) => Err(left.into()),
             Err(NoSummary::Failed(message)) => Err(NavigateError::Failed { message }),
         }
     }

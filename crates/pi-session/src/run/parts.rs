@@ -25,6 +25,7 @@ use crate::{
     herald::Brake,
     models::{Choice, Models},
     queue::slate::Slate,
+    retry::{LeftAlone, Patience},
 };
 
 /// What all runs of a session share.
@@ -49,6 +50,8 @@ pub(crate) struct Parts {
     pub(crate) now: fn() -> Moment,
     /// Who watches over the shell commands of models.
     pub(crate) shell: Option<Arc<dyn ShellWatch>>,
+    /// Whether what is asked of a provider that is left alone waits for it.
+    pub(crate) patience: Patience,
 }
 
 impl Parts {
@@ -57,6 +60,18 @@ impl Parts {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         let now = (self.now)().unix_millis();
         RequestId::from(format!("{}-{now:x}-{number}", self.session))
+    }
+
+    /// Why nothing new may be asked of a model now. What is refused for it is counted.
+    pub(crate) fn refuse(&self, choice: &Choice) -> Result<(), LeftAlone> {
+        if self.patience == Patience::Waits || choice.extension().is_some() {
+            return Ok(());
+        }
+        let provider = choice.provider().clone();
+        match self.models.client().breakers().refuse(&provider) {
+            Some(wait) => Err(LeftAlone { provider, wait }),
+            None => Ok(()),
+        }
     }
 
     /// Asks a model, over the network or through the extension that brings it. Cancelling the token, or dropping the future

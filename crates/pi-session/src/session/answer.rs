@@ -9,6 +9,7 @@ use crate::{
     herald::Subscription,
     input::InputError,
     queue::{Waiting, When},
+    retry::LeftAlone,
     run::{Ending, compact::Compacted, desk::Gone},
     tree::NoEntry,
 };
@@ -82,6 +83,9 @@ pub enum PromptError {
     /// It waits, and will be said unless the process ends first.
     #[error("the message waits, but could not be written down: {reason}")]
     Unwritten { reason: String },
+    /// It would begin a run. Nothing was said.
+    #[error(transparent)]
+    LeftAlone(#[from] LeftAlone),
     #[error(transparent)]
     Gone(#[from] SessionGone),
 }
@@ -95,6 +99,8 @@ pub enum CompactError {
     Nothing,
     #[error("the compaction was aborted")]
     Aborted,
+    #[error(transparent)]
+    LeftAlone(#[from] LeftAlone),
     #[error("{message}")]
     Failed { message: String },
     #[error(transparent)]
@@ -172,6 +178,9 @@ pub enum NavigateError {
     NoEntry(#[from] NoEntry),
     #[error("it was aborted")]
     Aborted,
+    /// The model was to write a summary.
+    #[error(transparent)]
+    LeftAlone(#[from] LeftAlone),
     #[error("{message}")]
     Failed { message: String },
     #[error(transparent)]
@@ -187,7 +196,7 @@ impl From<CompactError> for Refusal {
     fn from(error: CompactError) -> Self {
         let message = error.to_string();
         match error {
-            CompactError::Busy => Self::NotNow { reason: message },
+            CompactError::Busy | CompactError::LeftAlone(_) => Self::NotNow { reason: message },
             CompactError::Gone(_) => Self::Gone,
             CompactError::Nothing | CompactError::Aborted | CompactError::Failed { .. } => Self::Failed { message },
         }
@@ -198,7 +207,7 @@ impl From<NavigateError> for Refusal {
     fn from(error: NavigateError) -> Self {
         let message = error.to_string();
         match error {
-            NavigateError::Busy => Self::NotNow { reason: message },
+            NavigateError::Busy | NavigateError::LeftAlone(_) => Self::NotNow { reason: message },
             NavigateError::NoEntry(_) => Self::NotFound { what: message },
             NavigateError::Gone(_) => Self::Gone,
             NavigateError::Aborted | NavigateError::Failed { .. } => Self::Failed { message },
@@ -224,6 +233,7 @@ impl From<Compacted> for Result<CompactionResult, CompactError> {
             Compacted::Done(result) => Ok(*result),
             Compacted::Nothing => Err(CompactError::Nothing),
             Compacted::Aborted => Err(CompactError::Aborted),
+            Compacted::LeftAlone(left) => Err(left.into()),
             Compacted::Failed(message) => Err(CompactError::Failed { message }),
         }
     }

@@ -3,12 +3,7 @@
 //! Making one reads files, asks for local servers and says what is odd about all that, which only the main thread may say.
 //! So the server sends an order here and waits; everything that a session does afterwards runs where the server runs.
 
-use std::{
-    collections::HashMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use pi_exthost::port::Mode;
@@ -54,8 +49,6 @@ pub(super) struct Counter {
     breakers: Breakers,
     /// Whether sessions can have any.
     extensions: Switch,
-    /// Prompts that were refused before anybody asked a provider. Not a message: a number that is counted up.
-    refused: Mutex<HashMap<ProviderId, u64>>,
 }
 
 /// An order on its way.
@@ -83,7 +76,7 @@ impl Counter {
         extensions: Switch,
     ) -> (Self, mpsc::Receiver<Sent>) {
         let (orders, received) = mpsc::channel(ORDERS);
-        (Self { orders, sessions, here, agent, breakers, extensions, refused: Mutex::default() }, received)
+        (Self { orders, sessions, here, agent, breakers, extensions }, received)
     }
 
     /// All sessions of all projects.
@@ -131,22 +124,12 @@ impl Makes for Counter {
 
     fn circuits(&self) -> Vec<CircuitBreakerMetrics> {
         let now = asking::milliseconds();
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let circuits = self.breakers.snapshots().into_iter().map(|(provider, seen)| {
-            let more = refused.get(&provider).copied().unwrap_or(0);
-            let circuit = circuit(provider, &seen, now);
-            CircuitBreakerMetrics { total_rejected: circuit.total_rejected + more, ..circuit }
-        });
-        circuits.collect()
+        self.breakers.snapshots().into_iter().map(|(provider, seen)| circuit(provider, &seen, now)).collect()
     }
 
     fn left_alone(&self, provider: &ProviderId) -> Option<Duration> {
         let (_, seen) = self.breakers.snapshots().into_iter().find(|(known, _)| known == provider)?;
         seen.retry_in
-    }
-
-    fn count_refused(&self, provider: &ProviderId) {
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner).entry(provider.clone()).or_default() += 1;
     }
 
     fn usual_folder(&self) -> PathBuf {

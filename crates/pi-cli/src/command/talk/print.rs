@@ -264,7 +264,9 @@ impl<'a> Talk<'a> {
 fn unsaid(error: PromptError) -> SessionFailure {
     match error {
         PromptError::Input(error) => SessionFailure::Input(error),
-        PromptError::Busy | PromptError::Unwritten { .. } | PromptError::Gone(_) => SessionFailure::Prompt(error),
+        PromptError::Busy | PromptError::Unwritten { .. } | PromptError::LeftAlone(_) | PromptError::Gone(_) => {
+            SessionFailure::Prompt(error)
+        }
     }
 }
 
