@@ -41,7 +41,9 @@ pub use self::{
     unwritable::{go_on, go_on_exactly},
 };
 pub(crate) use self::{
-    disk::{Listed, append_to, beginning_with, beside, create_folder, folders_in, remove, replace, sessions_in},
+    disk::{
+        Listed, append_to, beginning_with, beside, create_folder, folders_in, is_link, remove, replace, sessions_in,
+    },
     held::{Held, Neighbour},
     lines::each_line,
 };
@@ -196,8 +198,9 @@ fn open_by(links: Links, path: &Path, place: &Path, now: Moment, random: fastran
     }
     let Scan { header, mut tree, .. } = scanned;
     load(&mut tree, &reader).map_err(|error| error.into_open(path))?;
-    let finished = finished::read(place).map_err(io)?;
-    let waits = slate::read(place).map_err(io)?;
+    let beside = |source| if is_link(&source) { OpenError::Elsewhere { path: path.to_owned() } } else { io(source) };
+    let finished = finished::read(place).map_err(beside)?;
+    let waits = slate::read(place).map_err(beside)?;
     Ok(Opened { header, tree, reader, log, finished, waits, notices })
 }
 

@@ -46,7 +46,7 @@ fn path_of(session: &Path) -> PathBuf {
 
 /// What a session left behind that ended in the middle of its calls. A line that was not written to its end was not told.
 pub(crate) fn read(session: &Path) -> io::Result<Vec<Finished>> {
-    let disk = match Disk::read(&path_of(session)) {
+    let disk = match Disk::read_own(&path_of(session)) {
         Ok(disk) => disk,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),

@@ -59,10 +59,10 @@ pub fn path_of(session: &Path) -> PathBuf {
 /// The envelopes of a session that somebody else may be writing; none if there is no file.
 pub fn view(session: &Path) -> Result<Option<(Index, Disk)>, SidecarError> {
     let path = path_of(session);
-    match Disk::read(&path) {
+    match Disk::read_own(&path) {
         Ok(disk) => scanned(disk, &path).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(SidecarError::Io { path, source }),
+        Err(error) => Err(unopened(path, error)),
     }
 }
 
@@ -82,21 +82,28 @@ pub fn view_exactly(session: &Path) -> Result<Option<(Index, Disk)>, SidecarErro
     }
 }
 
+fn unopened(path: PathBuf, source: io::Error) -> SidecarError {
+    if file::is_link(&source) { SidecarError::Elsewhere { path } } else { SidecarError::Io { path, source } }
+}
+
 fn scanned(disk: Disk, path: &Path) -> Result<(Index, Disk), SidecarError> {
     let index = Index::scan(disk.reader()).map_err(|error| error.at(path))?;
     Ok((index, disk))
 }
 
 impl Sidecar {
-    /// Opens the envelopes of a session, or begins them. A torn end is written over.
+    /// Opens the envelopes of a session, or begins them. A torn end is written over. A link in their place is not followed.
     pub fn open(session: &Path) -> Result<Self, SidecarError> {
         let path = path_of(session);
-        let Some((index, _)) = view(session)? else {
-            return Ok(Self::new(Log::new(Source::Absent(Box::new(move || Disk::create(&path))))));
+        let disk = match Disk::own(&path) {
+            Ok(disk) => disk,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self::new(Log::new(Source::Absent(Box::new(move || Disk::create_own(&path))))));
+            }
+            Err(error) => return Err(unopened(path, error)),
         };
-        let io = |source| SidecarError::Io { path: path.clone(), source };
-        let mut disk = Disk::own(&path).map_err(io)?;
-        disk.truncate(index.end()).map_err(io)?;
+        let (index, mut disk) = scanned(disk, &path)?;
+        disk.truncate(index.end()).map_err(|source| SidecarError::Io { path, source })?;
         Ok(Self { log: Log::at(disk, index.end()), index })
     }
 

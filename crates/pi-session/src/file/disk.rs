@@ -32,9 +32,18 @@ const TRIES: usize = 8;
 impl Disk {
     /// Makes a file, and its folders. A file that is already there must be empty.
     pub fn create(path: &Path) -> io::Result<Self> {
+        Self::create_by(private(), path)
+    }
+
+    /// The same for a file that belongs to another: no link is followed to it.
+    pub(crate) fn create_own(path: &Path) -> io::Result<Self> {
+        Self::create_by(own(), path)
+    }
+
+    fn create_by(mut options: OpenOptions, path: &Path) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         create_folder(folder)?;
-        let file = private().read(true).append(true).create(true).open(path)?;
+        let file = options.read(true).append(true).create(true).open(path)?;
         if file.metadata()?.len() > 0 {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -69,9 +78,15 @@ impl Disk {
         Ok(Self { file: File::open(path)?, fresh: None })
     }
 
-    /// Opens a file to add to it that needs no lock of its own, because it belongs to one that is locked.
+    /// Opens a file to read it that belongs to another: no link is followed to it.
+    pub(crate) fn read_own(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: own().read(true).open(path)?, fresh: None })
+    }
+
+    /// Opens a file to add to it that needs no lock of its own, because it belongs to one that is locked. No link is followed
+    /// to it.
     pub(crate) fn own(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: OpenOptions::new().read(true).append(true).open(path)?, fresh: None })
+        Ok(Self { file: own().read(true).append(true).open(path)?, fresh: None })
     }
 
     /// The bytes of a line.
@@ -191,9 +206,9 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Adds bytes to a file that only its owner reads, and makes it if it is not there. Not synced.
+/// Adds bytes to a file that belongs to another and only its owner reads, and makes it if it is not there. Not synced.
 pub(crate) fn append_to(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    private().append(true).create(true).open(path)?.write_all(bytes)
+    own().append(true).create(true).open(path)?.write_all(bytes)
 }
 
 /// Makes a folder and those above it.
@@ -273,7 +288,7 @@ fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirE
 }
 
 fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let file = private().write(true).create(true).truncate(true).open(path)?;
+    let file = own().write(true).create(true).truncate(true).open(path)?;
     let mut buffered = io::BufWriter::with_capacity(1 << 16, file);
     write(&mut buffered)?;
     buffered.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
@@ -285,6 +300,33 @@ fn private() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+/// The same for files that belong to another file: nobody but us makes them, so a link in their place is somebody's trick, and
+/// leads out of the folder.
+#[cfg(unix)]
+fn own() -> OpenOptions {
+    let mut options = private();
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits();
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.cast_signed());
+    options
+}
+
+#[cfg(not(unix))]
+fn own() -> OpenOptions {
+    // To make a link there one must be an administrator, or somebody to whom the machine was opened for development.
+    private()
+}
+
+/// Whether a file was not opened because a link stands in its place.
+#[cfg(unix)]
+pub(crate) fn is_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_link(_error: &io::Error) -> bool {
+    false
 }
 
 #[cfg(unix)]

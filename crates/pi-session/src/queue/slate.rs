@@ -51,7 +51,7 @@ fn path_of(session: &Path) -> PathBuf {
 
 /// What a server left behind. A file that cannot be understood is none of ours.
 pub(crate) fn read(session: &Path) -> io::Result<Vec<Waits>> {
-    let disk = match Disk::read(&path_of(session)) {
+    let disk = match Disk::read_own(&path_of(session)) {
         Ok(disk) => disk,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),

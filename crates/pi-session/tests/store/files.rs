@@ -351,3 +351,17 @@ fn checked_path_that_leads_elsewhere_by_now_is_refused_and_nothing_is_touched() 
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn link_in_the_place_of_a_file_beside_a_session_is_not_followed() {
+    for word in ["results", "queue"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        fs::write(&path, session("a - user hi")).unwrap();
+        fs::write(folder.path().join("secret"), "[]").unwrap();
+        std::os::unix::fs::symlink("secret", folder.path().join(format!("s.jsonl.{word}"))).unwrap();
+        let opened = file::open(&path, NOW, random()).map(drop);
+        assert!(matches!(opened, Err(OpenError::Elsewhere { .. })), "{word}: {opened:?}");
+    }
+}

@@ -36,6 +36,34 @@ fn session() -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
+#[cfg(unix)]
+#[test]
+fn link_in_the_place_of_the_envelopes_is_not_followed() {
+    let (folder, path) = session();
+    let written = {
+        let elsewhere = folder.path().join("other.jsonl");
+        Sidecar::open(&elsewhere).unwrap().record(&"e1".into(), &envelope("r1", &["a"])).unwrap();
+        sidecar::path_of(&elsewhere)
+    };
+    let content = fs::read_to_string(&written).unwrap() + "{\"torn";
+    fs::write(&written, &content).unwrap();
+    let missing = folder.path().join("missing");
+    for target in [&written, &missing] {
+        std::os::unix::fs::symlink(target, sidecar::path_of(&path)).unwrap();
+        let (opened, viewed) = (Sidecar::open(&path).err(), sidecar::view(&path).err());
+        for refused in [opened, viewed] {
+            assert!(matches!(refused, Some(SidecarError::Elsewhere { .. })), "{refused:?}");
+        }
+        fs::remove_file(sidecar::path_of(&path)).unwrap();
+    }
+    // One that comes before the first envelope is written.
+    let mut begun = Sidecar::open(&path).unwrap();
+    std::os::unix::fs::symlink(&missing, sidecar::path_of(&path)).unwrap();
+    assert!(begun.record(&"e1".into(), &envelope("r1", &["a"])).is_err());
+    assert!(!missing.exists());
+    assert_eq!(fs::read_to_string(&written).unwrap(), content, "nothing is cut off or added");
+}
+
 #[test]
 fn envelopes_are_listed_and_found_again_after_a_restart() {
     let (_folder, path) = session();
