@@ -6,6 +6,7 @@
 //! lives on when it ends by itself. On Unix a guard does the same when we are killed ourselves; on Windows the job object
 //! ends with us. An OS sandbox would be put around the command in this file and nowhere else.
 
+mod folder;
 #[cfg(unix)]
 mod guard;
 #[cfg(target_os = "linux")]
@@ -23,6 +24,7 @@ use pi_policy::{Grant, Target};
 
 use crate::environment::Environment;
 
+use self::folder::Folder;
 #[cfg(unix)]
 use self::unix::{Child, Output};
 #[cfg(windows)]
@@ -40,6 +42,7 @@ const MARK: &str = "PI_CALL";
 pub struct Start<'a> {
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
+    /// Where it starts, by its real path: one to which a link leads by now is refused where the system can tell.
     pub folder: PathBuf,
     pub environment: &'a Environment,
 }
@@ -74,14 +77,16 @@ pub enum Input {
 
 /// Starts a process. The grant must be one for a command; what exactly is run is for the caller to take from it.
 pub fn start(grant: Grant, start: &Start<'_>) -> io::Result<Process> {
-    let (command, mark) = prepare(&grant, start)?;
+    let folder = Folder::hold(&start.folder)?;
+    let (command, mark) = prepare(&grant, start, &folder)?;
     let (child, output) = Child::spawn(command, mark)?;
     Ok(Process { child, output, _grant: grant })
 }
 
 /// The same with streams that are kept apart.
 pub fn start_apart(grant: Grant, start: &Start<'_>, input: Input) -> io::Result<ApartProcess> {
-    let (mut command, mark) = prepare(&grant, start)?;
+    let folder = Folder::hold(&start.folder)?;
+    let (mut command, mark) = prepare(&grant, start, &folder)?;
     if input == Input::Piped {
         command.stdin(std::process::Stdio::piped());
     }
@@ -89,7 +94,7 @@ pub fn start_apart(grant: Grant, start: &Start<'_>, input: Input) -> io::Result<
     Ok(ApartProcess { child, stdout, stderr, stdin, _grant: grant })
 }
 
-fn prepare(grant: &Grant, start: &Start<'_>) -> io::Result<(tokio::process::Command, String)> {
+fn prepare(grant: &Grant, start: &Start<'_>, folder: &Folder) -> io::Result<(tokio::process::Command, String)> {
     let is_command = match grant.action().target {
         Target::Command(_) => true,
         Target::Nothing
@@ -110,7 +115,7 @@ fn prepare(grant: &Grant, start: &Start<'_>) -> io::Result<(tokio::process::Comm
     let mut command = tokio::process::Command::new(&start.program);
     command
         .args(&start.arguments)
-        .current_dir(&start.folder)
+        .current_dir(folder.place())
         .env_clear()
         .envs(start.environment.variables())
         .env(MARK, &marks)

@@ -59,6 +59,23 @@ async fn project_that_is_gone_is_named() {
     assert_eq!(told, format!("error: Working directory does not exist: {}", room.workspace.project()));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn command_does_not_follow_a_link_that_took_the_place_of_its_folder() {
+    let room = Room::new();
+    let started = |command: &str| {
+        let call = json!({ "command": command });
+        async { room.told("bash", call).await }
+    };
+    assert_eq!(started("pwd; echo $PWD").await, format!("{0}\n{0}\n", room.workspace.project()));
+    let (project, elsewhere) = (room.at(""), room.beside("elsewhere"));
+    std::fs::rename(&project, &elsewhere).expect("it moves");
+    std::os::unix::fs::symlink(&elsewhere, room.beside("project")).expect("a link");
+    let told = started("touch ran").await;
+    assert!(told.ends_with("the working directory is a link to somewhere else by now"), "{told}");
+    assert!(!elsewhere.join("ran").exists());
+}
+
 #[tokio::test]
 async fn secrets_are_not_in_the_environment() {
     let inherited = [("OPENAI_API_KEY", "sk-1"), ("ODD", "sk-2"), ("GH_TOKEN", "passed"), ("PLAIN", "plain")];
