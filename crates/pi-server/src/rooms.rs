@@ -12,6 +12,7 @@ use std::{
 use pi_transcript::SessionId;
 use pi_wire::Error;
 use serde_json::value::RawValue;
+use tokio::task::spawn_blocking;
 
 use crate::{
     outbox::Outbox,
@@ -109,16 +110,19 @@ impl Rooms {
     }
 
     /// Whose file this is, if somebody's: by this name, or by another that the same file has: through a link
-    /// above it, or by one of its own. Looks at the disk.
-    pub(crate) fn holder(&self, file: &Path) -> Option<SessionId> {
-        let rooms = self.everyone();
-        let files: Vec<Option<PathBuf>> = rooms.iter().map(|room| room.berth().file.map(PathBuf::from)).collect();
-        let named = files.iter().position(|known| known.as_deref() == Some(file));
-        let found = named.or_else(|| {
-            let wanted = Some(places::Identity::at(file)?);
-            files.iter().position(|known| known.as_deref().and_then(places::Identity::at) == wanted)
+    /// above it, or by one of its own. Looks at the disk, off the threads that wait.
+    pub(crate) async fn holder(&self, file: &Path) -> Result<Option<SessionId>, Error> {
+        let known = |room: &Arc<Room>| Some((room.id().clone(), PathBuf::from(room.berth().file?)));
+        let known: Vec<(SessionId, PathBuf)> = self.everyone().iter().filter_map(known).collect();
+        if let Some((id, _)) = known.iter().find(|(_, path)| path == file) {
+            return Ok(Some(id.clone()));
+        }
+        let file = file.to_owned();
+        let found = spawn_blocking(move || {
+            let wanted = Some(places::Identity::at(&file)?);
+            known.into_iter().find(|(_, path)| places::Identity::at(path) == wanted).map(|(id, _)| id)
         });
-        found.map(|index| rooms[index].id().clone())
+        found.await.map_err(|panic| Error::Internal { incident: panic.to_string() })
     }
 
     pub fn insert(&self, room: Arc<Room>) {

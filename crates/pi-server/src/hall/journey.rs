@@ -46,7 +46,7 @@ impl Hall {
     async fn switch_file(&self, room: &Arc<Room>, session: &Session, wanted: &SwitchSessionFile) -> Outcome {
         let sessions = self.workshop.sessions_folder();
         let path = places::session_file(Path::new(&wanted.session_path), sessions.as_deref())?;
-        if let Some(by) = self.rooms.holder(&path) {
+        if let Some(by) = self.rooms.holder(&path).await? {
             return Err(Error::SessionInUse { by }.into());
         }
         let stored = places::header(&path)?;

@@ -119,7 +119,7 @@ impl Hall {
 
     async fn load_session(&self, wanted: LoadSession) -> Outcome {
         let path = places::session_file(Path::new(&wanted.session_path), self.workshop.sessions_folder().as_deref())?;
-        if let Some(by) = self.rooms.holder(&path) {
+        if let Some(by) = self.rooms.holder(&path).await? {
             return Err(Error::SessionInUse { by }.into());
         }
         let stored = places::header(&path)?;
@@ -245,7 +245,7 @@ impl Hall {
 
     async fn delete_stored_session(&self, wanted: &DeleteStoredSession) -> Outcome {
         let path = places::session_file(Path::new(&wanted.session_path), self.workshop.sessions_folder().as_deref())?;
-        if let Some(by) = self.rooms.holder(&path) {
+        if let Some(by) = self.rooms.holder(&path).await? {
             return Err(Error::SessionInUse { by }.into());
         }
         self.workshop.delete(path, wanted.file_name.clone()).await?;
