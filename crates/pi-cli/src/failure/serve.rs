@@ -101,7 +101,7 @@ impl ServeFailure {
                 | JournalError::Forbidden(_)
                 | JournalError::Busy(_)
                 | JournalError::Disk(_)
-                | JournalError::TooLarge(_)
+                | JournalError::TooLarge { .. }
                 | JournalError::Database(_)),
             )) => error.hint().to_owned(),
             Self::Start(StartError::Journal(_)) => {

@@ -150,9 +150,10 @@ fn limit_of_file_sizes_refuses_changes_lets_reads_pass_and_ends_nobody() {
         limit_files(&serving, Some(4096));
         let (_, refused) = first_refusal(&mut client).await;
         let error = refused["error"].as_str().expect("a reason");
-        assert!(error.contains("it is at the limit for files of this process"), "{refused}");
+        assert!(error.contains("it is at the limit for files of this process (4096 bytes)"), "{refused}");
         let later = client.ask(&name(5000)).await;
         assert!(fits(&later, &json!({"success": false, "code": "journal_unavailable"})), "{later}");
+        assert!(later["hint"].as_str().is_some_and(|hint| hint.contains("LimitFSIZE=")), "{later}");
         let state = client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
         assert_eq!(state["success"], true, "{state}");
         limit_files(&serving, None);
@@ -202,6 +203,8 @@ fn starts_on_a_full_disk_after(end: Signal) {
         assert!(fits(&refused, &json!({"success": false, "code": "journal_unavailable"})), "{refused}");
         let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
         assert!(health["data"]["issues"][0].as_str().is_some_and(|issue| issue.contains("disk is full")), "{health}");
+        let history = client.ask(&json!({"type": "get_command_history", "id": "past", "commandId": "n1"})).await;
+        assert!(fits(&history, &json!({"success": true})), "reads go on: {history}");
         let (status, body) = http(&serving, &get("/readyz", &serving.address, "")).await;
         assert!(status == 503 && body.contains("disk is full"), "{status} {body}");
         remove(&filler);

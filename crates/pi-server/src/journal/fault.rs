@@ -32,8 +32,12 @@ pub enum JournalError {
     #[error("{rows} of the journal's records cannot be read")]
     Malformed { rows: u64 },
     /// A limit of the process, and not of its disk.
-    #[error("the journal's file may not grow: it is at the limit for files of this process")]
-    TooLarge(#[source] Box<dyn Error + Send + Sync>),
+    #[error("the journal's file may not grow: it is at the limit for files of this process ({limit} bytes)")]
+    TooLarge {
+        limit: u64,
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// Its name leads to another file, or to none.
     #[error("the journal's file is gone: somebody deleted, moved or replaced it while the server runs")]
     Gone,
@@ -84,7 +88,7 @@ impl JournalError {
                 "what repeats such a command is refused, or answered that its outcome cannot be read, and does not run again; \
                  `pi journal verify` tells as much"
             }
-            Self::TooLarge(_) => {
+            Self::TooLarge { .. } => {
                 "raise the limit, as with `prlimit --fsize=unlimited --pid PID` or LimitFSIZE= of its unit; commands that change \
                  something are refused until then"
             }
@@ -110,9 +114,9 @@ impl From<rusqlite::Error> for JournalError {
             return Self::Full(error.into());
         }
         if error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_WRITE)
-            && are_files_limited()
+            && let Some(limit) = largest_file()
         {
-            return Self::TooLarge(error.into());
+            return Self::TooLarge { limit, source: error.into() };
         }
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full(error.into()),
@@ -127,16 +131,16 @@ impl From<rusqlite::Error> for JournalError {
     }
 }
 
-/// Whether the process may only write files of some size: SQLite says of one that is at its limit no more than that it could
-/// not be written.
+/// How many bytes a file of this process may have, where that is limited: SQLite says of one that is at its limit no more than
+/// that it could not be written.
 #[cfg(unix)]
-fn are_files_limited() -> bool {
-    rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_some()
+fn largest_file() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current
 }
 
 #[cfg(not(unix))]
-fn are_files_limited() -> bool {
-    false
+fn largest_file() -> Option<u64> {
+    None
 }
 
 /// Why a row cannot be understood. It is counted and left alone.

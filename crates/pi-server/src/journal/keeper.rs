@@ -1,15 +1,18 @@
 //! The thread that owns the database, and the ways to it.
 //!
 //! SQLite waits for the disk, so it gets a thread of its own. What the engine hands over while the disk is busy goes into
-//! the next transaction: many clients share one wait. Whoever reads opens the file for himself and waits for nobody.
+//! the next transaction: many clients share one wait. What nobody waits for goes with it, or is written when nothing has come
+//! for a moment. Whoever reads opens the file for himself; only where the file is open for the thread alone, it reads for him.
 
 use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread::JoinHandle,
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, JoinHandle, Thread},
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
@@ -35,6 +38,10 @@ use crate::answer::Answer;
 
 /// Orders that may wait. The engine has one under way at a time; the rest is room for notes.
 const ORDERS: usize = 1024;
+/// How long nothing comes before what nobody waits for is written by itself.
+const QUIET: Duration = Duration::from_millis(25);
+/// As much of that is written although something comes all the time.
+const MOST_LEFT: usize = 512;
 /// Between two looks at whether history is too long.
 const PRUNE_EVERY_MS: u64 = 60_000;
 
@@ -48,6 +55,10 @@ enum Order {
     /// Written with what comes next.
     Noted(Move),
     Berth(Move, Reply),
+    /// Everything so far is to be in the file, as far as it can be.
+    Settle(oneshot::Sender<()>),
+    /// Somebody wants to read what only we can.
+    History(Filter, oneshot::Sender<Result<Page, JournalError>>),
 }
 
 /// The engine's end of the thread: writes. Dropping it lets the thread finish what it has and end.
@@ -68,6 +79,8 @@ pub struct Reader {
     /// What is broken in the file. Not a message: it is found once and never mended.
     damage: Arc<OnceLock<String>>,
     presence: Arc<Presence>,
+    /// Whether the file is open for the thread alone. Not a message: whoever reads must know before he opens it.
+    alone: Arc<AtomicBool>,
     /// Not a message: looked at by whoever asks for numbers, changed once a minute at most.
     shortened: Arc<Mutex<Shortened>>,
 }
@@ -150,15 +163,17 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
         // What is kept can be read although there is no room for more.
         recovery.trouble = match store.probe(Time(0)) {
             Ok(()) => None,
-            Err(full @ (JournalError::Full(_) | JournalError::TooLarge(_))) => Some(full),
+            Err(full @ (JournalError::Full(_) | JournalError::TooLarge { .. })) => Some(full),
             Err(error) => return Err(error),
         };
     }
     let presence = Arc::new(Presence::of(path));
     let (orders, inbox) = mpsc::channel(ORDERS);
     let written = Arc::new(AtomicU64::new(0));
+    let alone = Arc::new(AtomicBool::new(store.is_alone()));
     let desk = Desk {
         store,
+        alone: Arc::clone(&alone),
         damage: Arc::clone(&broken),
         presence: Arc::clone(&presence),
         retention: options.retention,
@@ -171,9 +186,10 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
         _lock: lock,
     };
     let shortened = Arc::clone(&desk.shortened);
-    let spawned = std::thread::Builder::new().name("journal".to_owned()).spawn(move || desk.work(inbox));
+    let spawned = thread::Builder::new().name("journal".to_owned()).spawn(move || desk.work(inbox));
     let thread = spawned.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
-    let reader = Reader { orders: orders.downgrade(), path: path.into(), written, damage: broken, presence, shortened };
+    let orders_to = orders.downgrade();
+    let reader = Reader { orders: orders_to, path: path.into(), written, damage: broken, presence, alone, shortened };
     Ok((Keeper { orders, thread: Some(thread) }, reader, recovery))
 }
 
@@ -249,8 +265,7 @@ impl Reader {
 
     /// Something about a session is another. It is written with whatever comes next, and not waited for.
     pub async fn note(&self, berth: Berth) -> Result<(), JournalError> {
-        let orders = self.orders.upgrade().ok_or(JournalError::Ended)?;
-        orders.send(Order::Noted(Move::Change(berth))).await.map_err(|_| JournalError::Ended)
+        self.order(Order::Noted(Move::Change(berth))).await
     }
 
     /// Remembers where a session is found again.
@@ -265,13 +280,24 @@ impl Reader {
 
     async fn move_to(&self, change: Move) -> Result<(), JournalError> {
         let (reply, answer) = oneshot::channel();
-        let orders = self.orders.upgrade().ok_or(JournalError::Ended)?;
-        orders.send(Order::Berth(change, reply)).await.map_err(|_| JournalError::Ended)?;
-        drop(orders);
+        self.order(Order::Berth(change, reply)).await?;
         answer.await.map_err(|_| JournalError::Ended)?
     }
 
+    async fn order(&self, order: Order) -> Result<(), JournalError> {
+        let orders = self.orders.upgrade().ok_or(JournalError::Ended)?;
+        orders.send(order).await.map_err(|_| JournalError::Ended)
+    }
+
     pub async fn history(&self, filter: Filter) -> Result<Page, JournalError> {
+        if self.alone.load(Ordering::Relaxed) {
+            let (reply, page) = oneshot::channel();
+            self.order(Order::History(filter, reply)).await?;
+            return page.await.map_err(|_| JournalError::Ended)?;
+        }
+        let (reply, settled) = oneshot::channel();
+        self.order(Order::Settle(reply)).await?;
+        settled.await.map_err(|_| JournalError::Ended)?;
         let path = Arc::clone(&self.path);
         let read = spawn_blocking(move || super::history::history(&open_own_to_read(&path)?, &filter)).await;
         read.map_err(|_| JournalError::Ended)?
@@ -351,6 +377,7 @@ impl Book for Reader {
 /// What the thread has.
 struct Desk {
     store: Store,
+    alone: Arc<AtomicBool>,
     /// What is broken in the file. Nothing is written to it any more, whatever could be.
     damage: Arc<OnceLock<String>>,
     presence: Arc<Presence>,
@@ -368,13 +395,32 @@ struct Desk {
 
 impl Desk {
     fn work(mut self, mut inbox: mpsc::Receiver<Order>) {
-        while let Some(order) = inbox.blocking_recv() {
+        while let Some(order) = self.next(&mut inbox) {
             self.serve(order);
+            if self.left() >= MOST_LEFT {
+                self.write_left();
+            }
             if inbox.is_empty() {
-                self.rest();
+                self.shorten_if_due();
             }
         }
-        self.rest();
+        self.write_left();
+    }
+
+    /// Waits for the next order. What nobody waits for is written if none comes for a moment: mostly the next records do.
+    fn next(&mut self, inbox: &mut mpsc::Receiver<Order>) -> Option<Order> {
+        if self.left() > 0 {
+            if let Poll::Ready(order) = receive_within(inbox, QUIET) {
+                return order;
+            }
+            self.write_left();
+        }
+        inbox.blocking_recv()
+    }
+
+    /// How much is not written that nobody waits for.
+    fn left(&self) -> usize {
+        self.started.len() + self.moved.len()
     }
 
     fn serve(&mut self, order: Order) {
@@ -406,7 +452,19 @@ impl Desk {
             }
             Order::Probe(reply) => {
                 let probed = self.sound().and_then(|()| self.probe());
+                self.alone.store(self.store.is_alone(), Ordering::Relaxed);
                 answer(reply, self.noticed(probed));
+            }
+            Order::Settle(reply) => {
+                self.write_left();
+                if reply.send(()).is_err() {
+                    tracing::debug!("whoever wanted to read the journal has gone");
+                }
+            }
+            Order::History(filter, reply) => {
+                if reply.send(super::history::history(self.store.connection(), &filter)).is_err() {
+                    tracing::debug!("whoever wanted to read the journal has gone");
+                }
             }
             Order::Started(ticket, at) => {
                 self.now = self.now.max(at);
@@ -451,8 +509,8 @@ impl Desk {
         done
     }
 
-    /// Nobody waits: what is left is done now.
-    fn rest(&mut self) {
+    /// Writes what nobody waits for.
+    fn write_left(&mut self) {
         let started = std::mem::take(&mut self.started);
         if !started.is_empty() || !self.moved.is_empty() {
             match self.append(&[], &started, Durability::Written) {
@@ -460,6 +518,9 @@ impl Desk {
                 Err(error) => tracing::debug!(%error, "starts of commands are not in the journal"),
             }
         }
+    }
+
+    fn shorten_if_due(&mut self) {
         if self.sound().is_ok() && self.now.since(self.pruned) >= PRUNE_EVERY_MS {
             self.pruned = self.now;
             if let Err(error) = self.shorten() {
@@ -483,6 +544,24 @@ impl Desk {
         }
         Ok(())
     }
+}
+
+/// Waits for an order, and not longer than this; `Pending` if none came.
+fn receive_within(inbox: &mut mpsc::Receiver<Order>, time: Duration) -> Poll<Option<Order>> {
+    struct Woken(Thread);
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Woken(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    if let Poll::Ready(order) = inbox.poll_recv(&mut context) {
+        return Poll::Ready(order);
+    }
+    // Woken for no reason, it has waited long enough: that costs a write too many and nothing else.
+    thread::park_timeout(time);
+    inbox.poll_recv(&mut context)
 }
 
 /// Adds what became of a session to what is not written yet. A change takes the place of an earlier one of the same session,

@@ -226,8 +226,9 @@ impl ErrorCode {
             Self::QueueChanged => Some("get_queue shows what waits now"),
             Self::AnswerRefused => Some("the question is still open: answer it again"),
             Self::JournalUnavailable => Some(
-                "see that the journal's disk has room; the server goes on by itself then, and reads work meanwhile; one that is \
-                 damaged is moved away before the server is started again",
+                "make room on the journal's disk, or raise the limit for the size of files (`prlimit --fsize`, LimitFSIZE=) where the \
+                 error names it; the server goes on by itself then, and reads work meanwhile; a journal that is damaged is moved \
+                 away before the server is started again",
             ),
             Self::StorageFailed => Some("see the server's log; reads still work"),
             Self::Internal => Some("please report this with the server's log"),
