@@ -29,7 +29,7 @@ use pi_session::{
     offer::ActiveTools,
     resources::{
         self, Discovery, Places, Resources, Switches, Wanted,
-        assembly::{Ingredients, ToolNote, assemble},
+        assembly::{Ingredients, ToolNote, assemble, for_tools},
     },
     settings::{self, Files, Settings, trust::Decisions},
     tree::stamp,
@@ -226,7 +226,8 @@ impl Workshop {
             ActiveTools::Asked(_) => extensions.needing_servers(),
             ActiveTools::Usual(_) => extensions,
         };
-        let system = system(kit.told, &resources, &tools, &directory, console)?.into();
+        let system = system(kit.told, &resources, &tools, &directory, console)?;
+        let system = for_usual_tools(system, &active_tools, &tools);
         let (folders, tooling) = tooling(&directory, &settings, environment, credentials, Arc::clone(&redactor));
         let queue = Arc::new(FileQueue::default());
         let workspace = workspace(&folders, tooling.clone(), Arc::clone(&queue))?;
@@ -511,6 +512,14 @@ fn system(
         directory,
         day: &stamp(now())[..10],
     }))
+}
+
+/// The same as sessions that offer the usual tools are told it: these share it then, and others make theirs of it.
+fn for_usual_tools(parts: Vec<SystemPart>, active: &ActiveTools, tools: &Registry) -> Arc<[SystemPart]> {
+    let (ActiveTools::Usual(names) | ActiveTools::Asked(names)) = active;
+    let notes = names.iter().filter_map(|name| Some(ToolNote::of(tools.get(name)?.definition())));
+    let notes: Vec<ToolNote> = notes.collect();
+    parts.into_iter().map(|part| for_tools(&part, &notes).unwrap_or(part)).collect()
 }
 
 /// As in Pi: what is the name of a file stands for its text. What only looks like one is said as it is, and that is told.

@@ -1,5 +1,6 @@
 //! A session as the server has it: loaded or not, with its events numbered, and what the engine must know about it.
 
+mod flight;
 mod pump;
 
 use std::{
@@ -16,8 +17,9 @@ use pi_engine::SessionName;
 use pi_session::{Beginning, Session, SessionGone, ShellWatch, Switch, tree::stamp_of};
 use pi_transcript::{Message, SessionId, SessionInfo, json::Amount};
 use pi_wire::{Activity, Error, error::SessionPathError, id::Epoch};
-use tokio::sync::{self, watch};
+use tokio::sync;
 
+use self::flight::Flight;
 pub use self::pump::Turns;
 use crate::{
     circuit::{self, Circuits},
@@ -42,7 +44,7 @@ pub struct Room {
     standing: sync::Mutex<Standing>,
     /// Runs that commands of clients wait for.
     commanded: AtomicUsize,
-    activity: watch::Sender<Activity>,
+    flight: Flight,
     tide: pump::Tide,
     /// What is told about it in lists.
     info: Mutex<Known>,
@@ -104,7 +106,7 @@ impl Drop for Commanded<'_> {
     fn drop(&mut self) {
         self.0.commanded.fetch_sub(1, Ordering::SeqCst);
         // Whoever waits for its run to begin waits in vain if it never did.
-        self.0.activity.send_modify(|_| {});
+        self.0.flight.wake();
         self.0.ties.news.tell();
     }
 }
@@ -118,7 +120,7 @@ impl Room {
             stage: RwLock::new(Stage { kept_mark: berth.mark, berth, session: None, commands: Arc::default() }),
             standing: sync::Mutex::new(Standing::Kept),
             commanded: AtomicUsize::new(0),
-            activity: watch::Sender::new(Activity::Idle),
+            flight: Flight::default(),
             tide: pump::Tide::new(),
             info: Mutex::default(),
             ties,
@@ -139,17 +141,12 @@ impl Room {
 
     /// Whether a run is in flight, or about to be.
     pub fn activity(&self) -> Activity {
-        if self.commanded.load(Ordering::SeqCst) > 0 { Activity::Running } else { *self.activity.borrow() }
+        if self.commanded.load(Ordering::SeqCst) > 0 { Activity::Running } else { self.flight.activity() }
     }
 
     /// Waits until a run that a client commanded is in flight, or will not be.
     pub async fn begun(&self) {
-        let mut activity = self.activity.subscribe();
-        while *activity.borrow_and_update() == Activity::Idle && self.commanded.load(Ordering::SeqCst) > 0 {
-            if activity.changed().await.is_err() {
-                return;
-            }
-        }
+        self.flight.until(|activity| activity == Activity::Running || self.commanded.load(Ordering::SeqCst) == 0).await;
     }
 
     /// Waits until everything that has happened in the session so far is on its way to whoever listens.
@@ -157,9 +154,9 @@ impl Room {
         self.tide.caught_up().await;
     }
 
-    /// Follows whether a run is in flight.
-    pub fn watch(&self) -> watch::Receiver<Activity> {
-        self.activity.subscribe()
+    /// For whoever waits for a run to begin or to end.
+    pub(crate) fn flight(&self) -> &Flight {
+        &self.flight
     }
 
     /// Whether an extension of the session has this slash command.

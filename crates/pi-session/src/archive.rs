@@ -113,7 +113,8 @@ impl Archive {
 struct Keeper {
     /// Kept as long as the sidecar: it may be found through it.
     session: Option<Neighbour>,
-    sidecar: Option<Sidecar>,
+    /// Boxed, because most sessions of a server have none open.
+    sidecar: Option<Box<Sidecar>>,
     /// Whether the sidecar was opened, or could not be.
     is_tried: bool,
     weights: Weights,
@@ -163,7 +164,7 @@ impl Keeper {
                 drop(reply.send(self.list()));
             }
             Order::Sync(reply) => {
-                if let Some(Err(fault)) = self.sidecar.as_mut().map(Sidecar::sync) {
+                if let Some(Err(fault)) = self.sidecar.as_deref_mut().map(Sidecar::sync) {
                     tracing::warn!(%fault, "envelopes are not on the disk");
                 }
                 let _ = reply.send(());
@@ -306,14 +307,14 @@ impl Keeper {
             && !mem::replace(&mut self.is_tried, true)
         {
             match Sidecar::open(&session.place()) {
-                Ok(sidecar) => self.sidecar = Some(sidecar),
+                Ok(sidecar) => self.sidecar = Some(Box::new(sidecar)),
                 Err(error) => {
                     let path = session.path().display();
                     tracing::warn!(%path, %error, "envelopes are only held in memory");
                 }
             }
         }
-        self.sidecar.as_mut()
+        self.sidecar.as_deref_mut()
     }
 }
 

@@ -196,7 +196,7 @@ mod tests {
     async fn line_that_was_cut_was_not_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let session = folder.path().join("s.jsonl");
-        let notebook = Notebook::new(Some(Neighbour::new(&session, None)));
+        let notebook = Notebook::new(Some(Neighbour::new(session.as_path().into(), None)));
         let Ok(Message::ToolResult(first)) = serde_json::from_value(result("c1")) else { panic!("a result") };
         notebook.keep(&EntryId::from("a"), &first).await;
         append_to(&path_of(&session), b"{\"answer\":\"a\",\"resul").expect("it is written");

@@ -72,14 +72,12 @@ async fn run(
 /// it was said, and nobody waits for more.
 async fn join(room: &Room, session: &Session, utterance: Utterance, when: When) -> Outcome {
     room.begun().await;
-    let mut activity = room.watch();
     let (speaker, id) = (session.clone(), room.id().clone());
     // Its owner is the session: a run that it begins goes on when the command is answered.
     let saying = tokio::spawn(async move { speaker.say_during(utterance, when).await });
     let began = async {
-        // The room outlives everybody who watches it.
-        let idle = activity.wait_for(|activity| *activity == Activity::Idle).await.is_ok();
-        idle && activity.wait_for(|activity| *activity == Activity::Running).await.is_ok()
+        room.flight().until(|activity| activity == Activity::Idle).await;
+        room.flight().until(|activity| activity == Activity::Running).await;
     };
     tokio::select! {
         said = saying => match said {
@@ -90,7 +88,7 @@ async fn join(room: &Room, session: &Session, utterance: Utterance, when: When) 
             Ok(Err(fault)) => Err(Error::Refused { reason: fault.to_string() }.into()),
             Err(panic) => Err(Error::Internal { incident: panic.to_string() }.into()),
         },
-        _ = began => done(),
+        () = began => done(),
     }
 }
 

@@ -148,7 +148,7 @@ async fn begin_anew(room: &Room, session: &Session) -> Option<Subscription> {
         room.feed.publish(Arc::new(question.to_event()));
     }
     room.forget_info();
-    room.activity.send_replace(if state.is_running { Activity::Running } else { Activity::Idle });
+    room.flight.set(if state.is_running { Activity::Running } else { Activity::Idle });
     Some(anew)
 }
 
@@ -163,7 +163,7 @@ async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &
     match event {
         AgentEvent::AgentStart => {
             room.forget_info();
-            if room.activity.send_replace(Activity::Running) == Activity::Idle
+            if room.flight.set(Activity::Running) == Activity::Idle
                 && room.commanded.load(Ordering::SeqCst) == 0
                 && let Some(engine) = turns.get()
             {
@@ -172,7 +172,7 @@ async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &
             }
         }
         AgentEvent::AgentSettled { .. } => {
-            room.activity.send_replace(Activity::Idle);
+            room.flight.set(Activity::Idle);
             room.forget_info();
             if std::mem::take(taken) {
                 Box::pin(release(room, turns)).await;

@@ -195,7 +195,9 @@ pub(super) fn keep_as(path: &Path, kept: &Path) -> io::Result<()> {
 
 /// `session.jsonl` becomes `session.jsonl.<word>`, which nobody takes for a session.
 pub(crate) fn beside(path: &Path, word: &str) -> PathBuf {
-    let mut name: OsString = path.as_os_str().to_owned();
+    // As much as it takes and no more: sessions keep such names.
+    let mut name = OsString::with_capacity(path.as_os_str().len() + 1 + word.len());
+    name.push(path);
     name.push(".");
     name.push(word);
     name.into()

@@ -63,20 +63,20 @@ impl Held {
 /// was opened.
 #[derive(Debug, Clone)]
 pub(crate) struct Neighbour {
-    path: PathBuf,
+    path: Arc<Path>,
     held: Option<Arc<Held>>,
 }
 
 impl Neighbour {
-    pub(crate) fn new(path: &Path, held: Option<Arc<Held>>) -> Self {
-        Self { path: path.to_owned(), held }
+    pub(crate) fn new(path: Arc<Path>, held: Option<Arc<Held>>) -> Self {
+        Self { path, held }
     }
 
     /// Where the session's file is found. Good as long as the value lives.
     pub(crate) fn place(&self) -> PathBuf {
         match (&self.held, self.path.file_name()) {
             (Some(held), Some(name)) => held.path().join(name),
-            (Some(_) | None, _) => self.path.clone(),
+            (Some(_) | None, _) => self.path.to_path_buf(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, OnceLock},
 };
 
@@ -17,7 +17,7 @@ use crate::tree::{Place, Span, Tree};
 /// Reads entries of one file, beside whoever writes to it.
 #[derive(Debug)]
 pub struct Reader {
-    path: PathBuf,
+    path: Arc<Path>,
     disk: OnceLock<Disk>,
     /// The folder of the file, where it was held when the file was opened.
     folder: Option<Arc<Held>>,
@@ -35,11 +35,11 @@ pub enum ReadError {
 impl Reader {
     /// A reader of a file that may not be there yet.
     pub(super) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), disk: OnceLock::new(), folder: None }
+        Self { path: path.into(), disk: OnceLock::new(), folder: None }
     }
 
     pub(super) fn of(path: &Path, disk: Disk) -> Self {
-        Self { path: path.to_owned(), disk: disk.into(), folder: None }
+        Self { path: path.into(), disk: disk.into(), folder: None }
     }
 
     /// The same in a folder that is held from here on.
@@ -49,7 +49,7 @@ impl Reader {
 
     /// For whoever opens files beside it.
     pub(crate) fn neighbour(&self) -> Neighbour {
-        Neighbour::new(&self.path, self.folder.clone())
+        Neighbour::new(Arc::clone(&self.path), self.folder.clone())
     }
 
     pub fn path(&self) -> &Path {

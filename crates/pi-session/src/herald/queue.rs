@@ -7,11 +7,15 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    pin::pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use pi_transcript::{AgentEvent, event::Joined};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Why no more events come.
@@ -46,10 +50,16 @@ pub(super) struct Limits {
 pub(super) const LIMITS: Limits = Limits { apart: 1024, events: 65_536, bytes: 64 << 20 };
 
 /// Holds runs while somebody who wants every event is far behind. Cheap to clone.
-#[derive(Debug, Clone)]
-pub(crate) struct Brake {
-    /// How many are.
-    holding: Arc<watch::Sender<usize>>,
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Brake(Arc<Holding>);
+
+/// A channel would do as well, and be half a kilobyte in every session.
+#[derive(Debug, Default)]
+struct Holding {
+    /// How many are behind.
+    count: AtomicUsize,
+    /// Wakes who waits when nobody is any more.
+    released: Notify,
 }
 
 /// The herald's end.
@@ -182,7 +192,11 @@ impl Queue {
         let holds = self.reading == Reading::InFull && state.waiting.len() >= bound.max(1);
         if holds != state.is_holding {
             state.is_holding = holds;
-            self.brake.holding.send_modify(|count| if holds { *count += 1 } else { *count -= 1 });
+            if holds {
+                self.brake.hold();
+            } else {
+                self.brake.release();
+            }
         }
     }
 
@@ -229,18 +243,40 @@ impl State {
 
 impl Brake {
     pub(crate) fn new() -> Self {
-        Self { holding: Arc::new(watch::Sender::new(0)) }
+        Self::default()
+    }
+
+    fn hold(&self) {
+        self.0.count.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn release(&self) {
+        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.released.notify_waiters();
+        }
+    }
+
+    fn is_held(&self) -> bool {
+        self.0.count.load(Ordering::SeqCst) > 0
     }
 
     /// Waits until everybody who wants every event has read enough. A run that is cancelled does not wait: it has little
     /// more to tell.
     pub(crate) async fn wait(&self, cancel: &CancellationToken) {
-        if *self.holding.borrow() == 0 {
+        if !self.is_held() {
             return;
         }
-        let mut holding = self.holding.subscribe();
-        // The sender is ours, so it is not gone.
-        let released = async { drop(holding.wait_for(|count| *count == 0).await) };
+        let released = async {
+            loop {
+                let mut released = pin!(self.0.released.notified());
+                // Before the look, so that nothing is missed between the two.
+                released.as_mut().enable();
+                if !self.is_held() {
+                    return;
+                }
+                released.await;
+            }
+        };
         tokio::select! {
             () = released => {}
             () = cancel.cancelled() => {}

@@ -32,8 +32,9 @@ struct Told {
     text: String,
 }
 
-/// The parts of a system prompt that are switched on, without what they say of tools that are not among these.
-pub(crate) fn switched(all: &[SystemPart], switches: &Switches, tools: &[ToolNote]) -> Arc<[SystemPart]> {
+/// The parts of a system prompt that are switched on, without what they say of tools that are not among these. Where that is
+/// everything, sessions share it.
+pub(crate) fn switched(all: &Arc<[SystemPart]>, switches: &Switches, tools: &[ToolNote]) -> Arc<[SystemPart]> {
     let part = |part: &SystemPart| match &part.text {
         SystemText::Memory { .. } => switches.is_on(&SourceId::from(part.id.as_str())).then(|| part.clone()),
         SystemText::Skills { skills } => {
@@ -43,7 +44,8 @@ pub(crate) fn switched(all: &[SystemPart], switches: &Switches, tools: &[ToolNot
         }
         SystemText::Instructions { .. } | SystemText::Variable { .. } => Some(part.clone()),
     };
-    all.iter().filter_map(part).filter_map(|part| assembly::for_tools(&part, tools)).collect()
+    let left: Vec<_> = all.iter().filter_map(part).filter_map(|part| assembly::for_tools(&part, tools)).collect();
+    if *left == **all { Arc::clone(all) } else { left.into() }
 }
 
 impl Mailbox {
@@ -174,5 +176,24 @@ impl ActiveTool {
     /// The source that all tools of its origin are.
     pub(super) fn source(&self) -> SourceId {
         SourceId::of_tools(self.origin().map(pi_exthost::GuestId::as_str))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pi_envelope::{Origin, Provenance};
+
+    use super::*;
+
+    #[test]
+    fn sessions_that_are_told_everything_share_it() {
+        let memory = SystemText::Memory { title: "AGENTS.md".to_owned(), content: "Be brief.".to_owned() };
+        let provenance = Provenance::usual(Origin::BuiltIn);
+        let all: Arc<[SystemPart]> =
+            [SystemPart { id: "memory:AGENTS.md".to_owned(), provenance, text: memory }].into();
+        let mut switches = Switches::default();
+        assert!(Arc::ptr_eq(&switched(&all, &switches, &[]), &all));
+        switches.switch_off("memory:AGENTS.md".into());
+        assert!(switched(&all, &switches, &[]).is_empty());
     }
 }

@@ -135,7 +135,7 @@ mod tests {
     #[tokio::test]
     async fn what_waits_is_found_again_until_nothing_waits() {
         let (_folder, session) = session();
-        let slate = Arc::new(Slate::new(Neighbour::new(&session, None)));
+        let slate = Arc::new(Slate::new(Neighbour::new(session.as_path().into(), None)));
         let mut queues = Queues::default();
         queues.push(When::FollowUp, Saying::new(Message::user("later", 1)));
         queues.push(When::Steer, Saying { typed: Some("/now".to_owned()), ..Saying::new(Message::user("now", 2)) });
