@@ -1,7 +1,7 @@
 //! The driver on real tasks, with tokio's clock paused: time passes only when nothing else can happen.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -10,7 +10,11 @@ use pi_engine::{
     Phase, Record, Refusal, Replay, Request, Sequence, Span, Ticket, Time,
     driver::{Ended, Event, Host, Journal, Mailbox, Options, spawn},
 };
-use tokio::{task::JoinHandle, time::sleep};
+use tokio::{
+    sync::mpsc,
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
 use tokio_util::sync::CancellationToken;
 
 /// What the work of a command does.
@@ -27,7 +31,11 @@ enum Work {
 }
 
 #[derive(Default)]
-struct Log(Mutex<Vec<String>>);
+struct Log {
+    lines: Mutex<Vec<String>>,
+    /// Told which command was answered, where somebody asks again.
+    answered: OnceLock<mpsc::UnboundedSender<String>>,
+}
 
 impl Host for Log {
     type Command = Work;
@@ -64,6 +72,9 @@ impl Host for Log {
             Event::Answered { header, outcome, replay, .. } => {
                 let how = if replay == Replay::Replayed { "replay" } else { "answer" };
                 self.note(format!("{how} {} {}", header.kind, outcome.error().unwrap_or_else(|| "ok".to_owned())));
+                if let Some(answered) = self.answered.get() {
+                    answered.send(header.kind.to_string()).expect("it is heard");
+                }
             }
             Event::Refused { header, refusal, .. } => self.note(format!("refuse {} {refusal}", header.kind)),
             Event::Announced(announcement) => {
@@ -83,7 +94,7 @@ impl Host for Log {
 
 impl Log {
     fn note(&self, line: String) {
-        self.0.lock().expect("nobody panics with the lock held").push(line);
+        self.lines.lock().expect("nobody panics with the lock held").push(line);
     }
 }
 
@@ -158,6 +169,11 @@ impl Rig {
 
     /// Sends a command to session `s`: its kind is its id, and says what order it keeps.
     async fn send(&mut self, kind: &str, work: Work) {
+        self.send_to("s", kind, work).await;
+    }
+
+    /// The same to another session.
+    async fn send_to(&mut self, session: &str, kind: &str, work: Work) {
         self.next += 1;
         let (order, access, limit) = match kind.split('.').next() {
             Some("run") => (Order::Work(Span::Long), Access::Write, Limit::Unlimited),
@@ -171,7 +187,7 @@ impl Rig {
             key: None,
             kind: kind.into(),
             fingerprint: Fingerprint([0; 32]),
-            lane: Lane::Session("s".into()),
+            lane: Lane::Session(session.into()),
             about: None,
             order,
             access,
@@ -190,7 +206,7 @@ impl Rig {
 
     /// What was noted since the last look.
     fn heard(&self) -> Vec<String> {
-        std::mem::take(&mut self.log.0.lock().expect("nobody panics with the lock held"))
+        std::mem::take(&mut self.log.lines.lock().expect("nobody panics with the lock held"))
     }
 
     fn pages<T>(&self, look: impl FnOnce(&mut Pages) -> T) -> T {
@@ -220,9 +236,43 @@ async fn records_that_gather_while_one_is_written_share_the_next_batch() {
     }
     rig.pass(1_000).await;
     let batches = rig.pages(|pages| pages.batches.clone());
-    assert_eq!(batches[..2], [1, 4], "{batches:?}");
+    assert_eq!(batches[..2], [1, 5], "with the end of the first command: {batches:?}");
     assert_eq!(batches.iter().sum::<usize>(), 10);
     assert_eq!(rig.heard().iter().filter(|line| line.starts_with("answer")).count(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_begin_apart_share_their_waits_for_a_slow_disk() {
+    const CLIENTS: usize = 20;
+    const COMMANDS: usize = 10;
+    const DISK: u64 = 4;
+    let mut rig = Rig::new();
+    rig.pages(|pages| pages.delay = DISK);
+    let (sender, mut answered) = mpsc::unbounded_channel();
+    rig.log.answered.set(sender).expect("nobody else hears");
+    let began = Instant::now();
+    for client in 0..CLIENTS {
+        if client == CLIENTS / 2 {
+            // The others are at the disk by now.
+            rig.pass(DISK / 2).await;
+        }
+        rig.send_to(&client.to_string(), &format!("write.{client}.1"), Work::Reply).await;
+    }
+    let mut left = CLIENTS * COMMANDS;
+    while left > 0 {
+        let kind = answered.recv().await.expect("the driver runs");
+        left -= 1;
+        let mut parts = kind.split('.').skip(1);
+        let client = parts.next().expect("a client").to_owned();
+        let count: usize = parts.next().and_then(|count| count.parse().ok()).expect("a number");
+        if count < COMMANDS {
+            rig.send_to(&client, &format!("write.{client}.{}", count + 1), Work::Reply).await;
+        }
+    }
+    let took = began.elapsed().as_millis();
+    let alone = u128::from(DISK) * 2 * COMMANDS as u128;
+    let batches = rig.pages(|pages| pages.batches.clone());
+    assert!(took <= alone + alone / 4, "{took} ms, where one alone takes {alone}: {batches:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -353,7 +403,7 @@ async fn dropping_the_last_mailbox_ends_the_engine() {
     let Rig { log, mailbox, task, .. } = rig;
     drop(mailbox);
     task.await.unwrap();
-    let heard = std::mem::take(&mut *log.0.lock().expect("nobody panics with the lock held"));
+    let heard = std::mem::take(&mut *log.lines.lock().expect("nobody panics with the lock held"));
     assert_eq!(heard[heard.len() - 2..], [format!("answer run {}", Failure::ShutDown), "drained".to_owned()]);
 }
 

@@ -1,10 +1,11 @@
 //! The task that owns the journal.
 //!
 //! One batch is under way at a time; what arrives meanwhile goes into the next. Most of what a batch holds is soon followed
-//! by as much: a command that was accepted ends, and a client that was answered asks again. A batch that left at the first
-//! of these would make all others wait for a second one, so on a slow disk it waits for them, a fraction of what writing
-//! takes. After a failure everything that is not
-//! durable is thrown away, the failure is reported once, and the journal is tried again until it works.
+//! by as much: a command that was accepted ends, and a client that was answered asks again. A batch that left without these
+//! would make them wait for the one behind it: everybody would be in one of two groups that take turns at the disk, and every
+//! command would take twice as long. So on a slow disk a batch waits for what the last one brings, a fraction of what writing
+//! takes, unless that was in vain of late. After a failure everything that is not durable is thrown away, the failure is
+//! reported once, and the journal is tried again until it works.
 
 use std::{future::pending, mem, time::Duration};
 
@@ -21,9 +22,11 @@ use crate::{
 };
 
 /// The share of the time of a batch that the next one may wait for more records.
-const SHARE: u32 = 4;
+const SHARE: u32 = 2;
 /// The longest that it waits.
-const LONGEST: Duration = Duration::from_millis(2);
+const LONGEST: Duration = Duration::from_millis(10);
+/// Batches that wait for nothing after one that waited in vain.
+const HURRIED: u32 = 8;
 
 /// What became of a batch.
 #[derive(Debug)]
@@ -57,20 +60,25 @@ struct Gathering {
     /// How many records the last batch had, and when it was sent.
     last: usize,
     sent: Instant,
-    /// How long the first record of the next one may wait for others.
+    /// How many had gathered when it was written.
+    carried: usize,
+    /// How long the next one may wait for others.
     patience: Duration,
     /// Until when it does.
     until: Option<Instant>,
+    /// Batches that wait for nothing yet.
+    hurried: u32,
 }
 
 impl Gathering {
     fn new() -> Self {
-        Self { last: 0, sent: Instant::now(), patience: Duration::ZERO, until: None }
+        let now = Instant::now();
+        Self { last: 0, sent: now, carried: 0, patience: Duration::ZERO, until: None, hurried: 0 }
     }
 
-    /// Whether so many records are worth a batch now.
+    /// Whether so many records are worth a batch now: those that had gathered, and one for each of the last batch.
     fn is_complete(&mut self, records: usize) -> bool {
-        if records >= self.last || self.patience.is_zero() {
+        if records >= self.carried + self.last || self.patience.is_zero() {
             return true;
         }
         let now = Instant::now();
@@ -78,13 +86,25 @@ impl Gathering {
     }
 
     fn send(&mut self, records: usize) {
+        let brought = records.saturating_sub(self.carried);
+        if self.until.is_some() && brought * 2 < self.last {
+            self.hurried = HURRIED;
+        }
         (self.last, self.sent, self.until) = (records, Instant::now(), None);
     }
 
-    /// The batch is written. The clock of tasks counts whole milliseconds; less is no waiting.
-    fn written(&mut self) {
+    /// The batch is written, and so many records have gathered. The clock of tasks counts whole milliseconds; less is no
+    /// waiting.
+    fn written(&mut self, carried: usize) {
+        self.carried = carried;
         let share = (self.sent.elapsed() / SHARE).min(LONGEST);
-        self.patience = Duration::from_millis(u64::try_from(share.as_millis()).unwrap_or(0));
+        self.patience = match self.hurried.checked_sub(1) {
+            None => Duration::from_millis(u64::try_from(share.as_millis()).unwrap_or(0)),
+            Some(left) => {
+                self.hurried = left;
+                Duration::ZERO
+            }
+        };
     }
 }
 
@@ -146,7 +166,7 @@ impl<B: Send + Sync + 'static> Writer<B> {
         });
         self.busy = false;
         match &report {
-            Report::Durable(_) => self.gathering.written(),
+            Report::Durable(_) => self.gathering.written(self.records.len()),
             Report::Failed(_) => {
                 self.records.clear();
                 if self.gone {
@@ -246,31 +266,56 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    /// After a batch of ten that took so long.
-    async fn after(took: Duration) -> Gathering {
+    /// After a batch of ten that took so long, in which so many more had gathered.
+    async fn after(took: Duration, carried: usize) -> Gathering {
         let mut gathering = Gathering::new();
         gathering.send(10);
         advance(took).await;
-        gathering.written();
+        gathering.written(carried);
         gathering
     }
 
     #[tokio::test(start_paused = true)]
-    async fn batch_waits_for_as_many_as_the_last_one_had_and_not_for_long() {
-        let mut gathering = after(milliseconds(5)).await;
+    async fn batch_waits_for_what_the_last_one_brings_and_not_for_long() {
+        let mut gathering = after(milliseconds(3), 0).await;
         assert!(!gathering.is_complete(1));
         assert!(gathering.is_complete(10));
         advance(milliseconds(1)).await;
-        assert!(gathering.is_complete(1), "a quarter of the time is over");
-        let mut slow = after(milliseconds(100)).await;
+        assert!(gathering.is_complete(1), "half of the time is over");
+        let mut slow = after(milliseconds(100), 0).await;
         assert!(!slow.is_complete(9));
         advance(LONGEST).await;
         assert!(slow.is_complete(9));
     }
 
     #[tokio::test(start_paused = true)]
+    async fn what_had_gathered_does_not_leave_without_what_the_last_batch_brings() {
+        let mut gathering = after(milliseconds(4), 10).await;
+        assert!(!gathering.is_complete(10));
+        assert!(gathering.is_complete(20));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn nobody_waits_for_a_quick_disk() {
         assert!(Gathering::new().is_complete(1));
-        assert!(after(milliseconds(3)).await.is_complete(1));
+        assert!(after(milliseconds(1), 3).await.is_complete(3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_where_it_was_in_vain() {
+        let mut gathering = after(milliseconds(4), 10).await;
+        assert!(!gathering.is_complete(11));
+        advance(milliseconds(2)).await;
+        assert!(gathering.is_complete(11));
+        for _ in 0..HURRIED {
+            gathering.send(11);
+            advance(milliseconds(4)).await;
+            gathering.written(5);
+            assert!(gathering.is_complete(5));
+        }
+        gathering.send(11);
+        advance(milliseconds(4)).await;
+        gathering.written(5);
+        assert!(!gathering.is_complete(5), "it is tried again");
     }
 }
