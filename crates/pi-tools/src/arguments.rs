@@ -5,6 +5,7 @@
 //! argument, so that the next attempt can be better. Keywords of JSON Schema that are not read here do not restrict.
 
 mod coerce;
+pub mod pattern;
 pub(crate) mod synonym;
 
 use std::fmt;

@@ -81,6 +81,29 @@ fn choices_and_alternatives_are_checked() {
     check(&either, &json!([1, "two"]), Err("x.1: expected number, got string"));
     let optional = json!({ "oneOf": [{ "type": "string" }, { "type": "null" }] });
     check(&optional, &json!(null), Ok(json!(null)));
+    // As generators of schemas write what may be left out.
+    let optional = json!({ "anyOf": [{ "type": "integer", "maximum": 9 }, { "type": "null" }] });
+    check(&optional, &json!("3"), Ok(json!(3)));
+    check(&optional, &json!("many"), Err("x: expected number, got string"));
+    check(&optional, &json!(10), Err("x: expected at most 9, got 10"));
+    check(&json!({ "type": "null" }), &json!("a"), Err("x: expected null, got string"));
+}
+
+#[test]
+fn texts_are_like_their_pattern() {
+    let code = json!({ "type": "string", "pattern": "^[a-z]{2}[0-9]+$" });
+    check(&code, &json!("ab12"), Ok(json!("ab12")));
+    check(&code, &json!("12"), Err("x: expected text like ^[a-z]{2}[0-9]+$"));
+    check(&json!({ "type": "string", "pattern": "^[0-9]+$" }), &json!(12), Ok(json!("12")));
+    check(
+        &json!({ "type": "array", "items": code }),
+        &json!(["ab1", "ab"]),
+        Err("x.1: expected text like ^[a-z]{2}[0-9]+$"),
+    );
+    let either = json!({ "anyOf": [code, { "type": "null" }] });
+    check(&either, &json!("a"), Err("x: expected text like ^[a-z]{2}[0-9]+$"));
+    // One that cannot be checked in time does not restrict.
+    check(&json!({ "type": "string", "pattern": "^(?!a)" }), &json!("abc"), Ok(json!("abc")));
 }
 
 #[test]

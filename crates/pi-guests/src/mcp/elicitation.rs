@@ -8,6 +8,7 @@ use pi_extproto::{
     Object,
     connector::ui::{ChoiceField, FieldAnswer, FormField, OpenField},
 };
+use pi_tools::arguments::pattern::{self, Match};
 
 /// Fields of one form; nobody answers more.
 const MOST: usize = 32;
@@ -125,9 +126,14 @@ fn value(property: &Value, answer: Option<&FieldAnswer>) -> Result<Option<Value>
             Some("string") => {
                 within(property, "minLength", "maxLength", text.chars().count() as f64, " letters")?;
                 let format = property["format"].as_str().unwrap_or_default();
-                match is_of(format, text) {
-                    true => json!(text),
-                    false => return Err(format!("expected {}", rules(property).remove(0))),
+                if !is_of(format, text) {
+                    return Err(format!("expected {}", rules(property).remove(0)));
+                }
+                match property["pattern"].as_str() {
+                    Some(wanted) if pattern::find(wanted, text) == Match::Differs => {
+                        return Err(format!("expected text like {wanted}"));
+                    }
+                    Some(_) | None => json!(text),
                 }
             }
             _ => return Err("it cannot be answered so".to_owned()),
@@ -305,6 +311,10 @@ mod tests {
         check(&short, text("äö"), "x (2 to 3 letters)", "\"äö\"");
         check(&short, text("a"), "x (2 to 3 letters)", "x: expected at least 2 letters");
         check(&short, text("abcd"), "x (2 to 3 letters)", "x: expected at most 3 letters");
+        let code = json!({ "type": "string", "pattern": "^[a-z]{2}[0-9]$" });
+        let label = "x (like ^[a-z]{2}[0-9]$)";
+        check(&code, text("ab1"), label, "\"ab1\"");
+        check(&code, text("ab"), label, "x: expected text like ^[a-z]{2}[0-9]$");
         let pet = json!({ "type": "string", "enum": ["c", "d"], "default": "d" });
         check(&pet, FieldAnswer::Choice("c".into()), "x (otherwise \"d\")", "\"c\"");
         check(&pet, FieldAnswer::Choice("e".into()), "x (otherwise \"d\")", "x: \"e\" is none of the options");

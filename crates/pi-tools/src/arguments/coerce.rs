@@ -2,7 +2,11 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{Problem, synonym};
+use super::{
+    Problem,
+    pattern::{self, Match},
+    synonym,
+};
 
 /// Where alternatives nest deeper than this nobody meant it; the value is taken as it is.
 const DEEPEST: usize = 32;
@@ -76,11 +80,7 @@ impl Coercion<'_> {
 
     fn of_type(&mut self, name: &str, schema: &Map<String, Value>, value: Value, path: &str) -> Value {
         match name {
-            "string" => match value {
-                Value::Number(number) => Value::String(number.to_string()),
-                Value::Bool(flag) => Value::String(flag.to_string()),
-                value => self.expect("string", value, path),
-            },
+            "string" => self.text(schema, value, path),
             "number" | "integer" => self.number(name, schema, value, path),
             "boolean" => match as_flag(&value) {
                 Some(flag) => Value::Bool(flag),
@@ -88,8 +88,23 @@ impl Coercion<'_> {
             },
             "array" => self.array(schema, value, path),
             "object" => self.object(schema, value, path),
+            "null" => self.expect("null", value, path),
             _ => value,
         }
+    }
+
+    fn text(&mut self, schema: &Map<String, Value>, value: Value, path: &str) -> Value {
+        let value = match value {
+            Value::Number(number) => Value::String(number.to_string()),
+            Value::Bool(flag) => Value::String(flag.to_string()),
+            value => self.expect("string", value, path),
+        };
+        if let (Some(wanted), Some(text)) = (schema.get("pattern").and_then(Value::as_str), value.as_str())
+            && pattern::find(wanted, text) == Match::Differs
+        {
+            self.problem(path, format!("expected text like {wanted}"));
+        }
+        value
     }
 
     fn number(&mut self, name: &str, schema: &Map<String, Value>, value: Value, path: &str) -> Value {
