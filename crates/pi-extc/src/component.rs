@@ -9,6 +9,9 @@ use wasmparser::{Parser, Payload};
 /// compares them.
 pub const COMPONENT_ENGINE: &str = "wasmtime 48.0.8";
 
+/// What is looked for here, as it is written: what was found by other rules is looked for anew.
+pub(crate) const RULES: &str = include_str!("component.rs");
+
 /// What every interface of extensions begins with.
 const PACKAGE: &str = "pi:extension/";
 

@@ -81,36 +81,59 @@ pub fn write(artifact: &Artifact) -> Vec<u8> {
 /// Reads an artifact, every digest of it checked. What its description says about its parts is so; what it says about its
 /// sources and what was found in them is what somebody wrote, and nobody here has looked.
 pub fn read(file: &[u8]) -> Result<Artifact, ContainerFault> {
-    let rest = file.strip_prefix(HEAD).ok_or(ContainerFault::Foreign)?;
+    if !file.starts_with(HEAD) {
+        return Err(ContainerFault::Foreign);
+    }
     let (content, seal) = file.split_at_checked(file.len().saturating_sub(SEAL)).ok_or(ContainerFault::Damaged)?;
     if Digest::of(content).as_bytes() != seal {
         return Err(ContainerFault::Damaged);
     }
+    let parts = parts(file)?;
+    if let Some((part, _)) = parts.iter().find(|(part, bytes)| Digest::of(bytes) != part.digest) {
+        return Err(ContainerFault::BadPart { name: part.name.clone() });
+    }
+    let artifact = assembled(&parts)?;
+    if hash(&artifact.manifest, &artifact.code) != artifact.descriptor.hash {
+        return Err(ContainerFault::OtherHash);
+    }
+    describes(&artifact)?;
+    Ok(artifact)
+}
+
+/// The same for what [`write`] made on this machine and the cache kept under its seal: whoever checked that knows that the
+/// bytes are those that were written, so that none of their digests is made a second time.
+pub(crate) fn read_kept(file: &[u8]) -> Result<Artifact, ContainerFault> {
+    let artifact = assembled(&parts(file)?)?;
+    // An engine of another release is another engine.
+    describes(&artifact)?;
+    Ok(artifact)
+}
+
+/// The parts of a container, as its list says.
+fn parts(file: &[u8]) -> Result<Vec<(Part, &[u8])>, ContainerFault> {
+    let rest = file.strip_prefix(HEAD).ok_or(ContainerFault::Foreign)?;
     let end = rest.iter().position(|&byte| byte == b'\n').ok_or(ContainerFault::BadList)?;
     let list: Vec<Part> = serde_json::from_slice(&rest[..end]).map_err(|_| ContainerFault::BadList)?;
-    let mut bytes = rest.get(end + 1..rest.len() - SEAL).ok_or(ContainerFault::BadList)?;
-    let mut parts: Vec<(&str, &[u8])> = Vec::new();
-    for part in &list {
-        if parts.iter().any(|(name, _)| *name == part.name) {
+    let mut bytes = rest.get(end + 1..rest.len().saturating_sub(SEAL)).ok_or(ContainerFault::BadList)?;
+    let mut parts: Vec<(Part, &[u8])> = Vec::new();
+    for part in list {
+        if parts.iter().any(|(known, _)| known.name == part.name) {
             return Err(ContainerFault::BadList);
         }
-        let bad = || ContainerFault::BadPart { name: part.name.clone() };
-        let (own, others) = bytes.split_at_checked(part.size).ok_or_else(bad)?;
-        if Digest::of(own) != part.digest {
-            return Err(bad());
-        }
-        parts.push((&part.name, own));
+        let (own, others) =
+            bytes.split_at_checked(part.size).ok_or_else(|| ContainerFault::BadPart { name: part.name.clone() })?;
+        parts.push((part, own));
         bytes = others;
     }
     if !bytes.is_empty() {
         return Err(ContainerFault::BadList);
     }
-    assembled(&parts)
+    Ok(parts)
 }
 
-fn assembled(parts: &[(&str, &[u8])]) -> Result<Artifact, ContainerFault> {
+fn assembled(parts: &[(Part, &[u8])]) -> Result<Artifact, ContainerFault> {
     let part = |name: &'static str| {
-        parts.iter().find(|(own, _)| *own == name).map(|(_, bytes)| *bytes).ok_or(ContainerFault::Missing { name })
+        parts.iter().find(|(own, _)| own.name == name).map(|(_, bytes)| *bytes).ok_or(ContainerFault::Missing { name })
     };
     let bad = |name: &str| ContainerFault::BadPart { name: name.to_owned() };
     let text = |name: &'static str| {
@@ -123,27 +146,19 @@ fn assembled(parts: &[(&str, &[u8])]) -> Result<Artifact, ContainerFault> {
         Tier::Wasm => Code::Component(part(COMPONENT)?.into()),
         Tier::Mcp => return Err(bad(DESCRIPTOR)),
     };
-    if hash(&manifest, &code) != descriptor.hash {
-        return Err(ContainerFault::OtherHash);
-    }
-    let assets = parts.iter().filter_map(|(name, bytes)| name.strip_prefix(ASSETS).map(|path| (path, bytes)));
+    let assets = parts.iter().filter_map(|(part, bytes)| part.name.strip_prefix(ASSETS).map(|path| (path, bytes)));
     let asset = |(path, bytes): (&str, &&[u8])| {
         let inside = InsidePath::try_from(path.to_owned()).map_err(|_| bad(path))?;
         Ok(Asset { path: inside, bytes: Arc::from(*bytes) })
     };
     let assets: Vec<Asset> = assets.map(asset).collect::<Result<_, _>>()?;
-    describes(&descriptor, &manifest, &code, &assets)?;
     Ok(Artifact { descriptor, manifest, code, assets, sources: Vec::new(), missing: Vec::new() })
 }
 
 /// Whether a description says what its parts say. The manifest was checked when it was read; names and versions stand in
 /// questions to people, in grants and in the names of folders.
-fn describes(
-    descriptor: &descriptor::Artifact,
-    manifest: &ExtensionManifest,
-    code: &Code,
-    assets: &[Asset],
-) -> Result<(), ContainerFault> {
+fn describes(artifact: &Artifact) -> Result<(), ContainerFault> {
+    let Artifact { descriptor, manifest, code, assets, .. } = artifact;
     let bytes = |assets: &[Asset]| assets.iter().map(|it| it.bytes.len() as u64).sum::<u64>();
     let told = [
         ("name", descriptor.name == manifest.name),

@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     artifact::{Artifact, Workshop, build_source},
     cache::{Cache, Kind, key},
-    container,
+    component, container,
+    crates::is_crate,
     fault::BuildFault,
     file,
     scan::{Scan, scan},
-    source::{Source, sources},
+    source::{Source, is_script, sources},
 };
 
 /// What the bundler and the names of the host were when something was built.
@@ -91,7 +92,8 @@ async fn load_artifact(path: &Path, workshop: &Workshop, cache: &Cache) -> Resul
 async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Result<Loaded, BuildFault> {
     let entry = source.entry.to_string_lossy();
     // By its name as well: what was built under another one says who it was then.
-    let key = key(Kind::Built, &[RECIPE, &entry, &source.root.to_string_lossy(), &source.manifest.name]);
+    let key =
+        key(Kind::Built, &[RECIPE, component::RULES, &entry, &source.root.to_string_lossy(), &source.manifest.name]);
     if let Some((state, artifact)) = cache.get(Kind::Built, &key).and_then(|bytes| parsed(bytes.as_bytes()))
         && !state.is_changed(&source)
     {
@@ -111,10 +113,12 @@ async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Resu
     Ok(Loaded { artifact, origin: Origin::Built, scan, source, state })
 }
 
-/// What was built here was scanned when it was; a component and what was taken as somebody built it are looked at again.
+/// What was made of its source here was scanned when it was; what was taken as somebody built it is looked at again.
 async fn scan_of(source: &Source, artifact: &Artifact, workshop: &Workshop, cache: &Cache) -> Result<Scan, BuildFault> {
+    let is_component_itself = || !is_crate(&source.entry) && !is_script(&source.entry);
     match source.manifest.tier() {
         Ok(Tier::Js) => Ok(Scan::of_built(artifact)),
+        Ok(Tier::Wasm) if is_component_itself() => Ok(Scan::of_built(artifact)),
         Ok(Tier::Wasm | Tier::Mcp) | Err(_) => scan(artifact, workshop, cache).await,
     }
 }
@@ -122,7 +126,7 @@ async fn scan_of(source: &Source, artifact: &Artifact, workshop: &Workshop, cach
 fn parsed(bytes: &[u8]) -> Option<(State, Artifact)> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     let state: State = serde_json::from_slice(&bytes[..end]).ok()?;
-    let mut artifact = container::read(&bytes[end + 1..]).ok()?;
+    let mut artifact = container::read_kept(&bytes[end + 1..]).ok()?;
     artifact.sources = state.files.iter().map(|it| it.path.clone()).collect();
     artifact.missing.clone_from(&state.missing);
     Some((state, artifact))

@@ -75,3 +75,27 @@ async fn extension_that_is_called_otherwise_is_not_taken_from_the_cache() {
     std::fs::remove_file(house.path("package.json")).expect("removed");
     assert_eq!(called("sub/index.ts").await, "sub");
 }
+
+/// The smallest component that there is.
+const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+/// Behind it: the type of an instance without members, and an import of one by the name of `x`, which no host has.
+const IMPORTING: &[u8] = b"\x07\x03\x01\x42\0\x0a\x06\x01\0\x01x\x05\0";
+
+#[tokio::test]
+async fn component_comes_from_the_cache_with_what_was_found_in_it() {
+    let manifest = r#"{"name":"own","version":"1.0.0","api_version":"1.0","entry":"own.wasm"}"#;
+    let house = House::new(&[("extension.json", manifest)]);
+    std::fs::write(house.path("own.wasm"), COMPONENT).expect("a component");
+    let first = loaded(&house).await;
+    let second = loaded(&house).await;
+    assert_eq!((first.origin, second.origin), (Origin::Built, Origin::Cached));
+    assert_eq!(first.scan, second.scan);
+    assert_eq!(first.artifact.descriptor, second.artifact.descriptor);
+    assert_eq!(second.artifact.code.as_bytes(), COMPONENT);
+    std::fs::write(house.path("own.wasm"), [COMPONENT, IMPORTING].concat()).expect("a component");
+    let (third, fourth) = (loaded(&house).await, loaded(&house).await);
+    assert_eq!((third.origin, fourth.origin), (Origin::Built, Origin::Cached));
+    let rules = |loaded: &Loaded| loaded.scan.findings().iter().map(|it| it.rule.clone()).collect::<Vec<_>>();
+    assert_eq!(rules(&third), ["component.import"]);
+    assert_eq!(rules(&fourth), rules(&third));
+}
