@@ -23,6 +23,8 @@ use crate::{
 const MAGIC: &[u8] = b"pi.ext.cache.v3\n";
 const ENTRIES: &str = "entries";
 const END: &str = "sealed";
+/// Stands where the name of a module would, for entries that hold several.
+const SEVERAL: &str = "several";
 
 /// JavaScript that is to be compiled.
 #[derive(Debug, Clone)]
@@ -174,6 +176,27 @@ impl Cache {
         Ok(Bytecode(bytes.into()))
     }
 
+    /// The bytecode of modules that are used together, kept as one entry: one file to read, and one seal to check.
+    pub fn bytecodes(&self, label: &str, modules: &[Module]) -> Result<Vec<Bytecode>, CacheFault> {
+        let named = modules.iter().flat_map(|module| [module.name.as_str(), &*module.source]);
+        let key = key(Kind::Bytecode, &[SEVERAL].into_iter().chain(named).collect::<Vec<_>>());
+        let kept = self.get(Kind::Bytecode, &key).and_then(|kept| divided(kept.as_bytes()));
+        if let Some(kept) = kept.filter(|kept| kept.len() == modules.len()) {
+            return Ok(kept);
+        }
+        let compiled = modules.iter().map(compile::compile).collect::<Result<Vec<_>, _>>()?;
+        let mut content = Vec::new();
+        for bytes in &compiled {
+            content.extend((bytes.len() as u64).to_le_bytes());
+            content.extend(bytes);
+        }
+        // Without a disk to keep it on it is still bytecode.
+        if let Err(error) = self.put(Kind::Bytecode, &key, label, &content) {
+            tracing::warn!(modules = label, %error, "bytecode is not kept");
+        }
+        Ok(compiled.into_iter().map(|bytes| Bytecode(bytes.into())).collect())
+    }
+
     /// The machine code of a component, if it was kept: for the engine whose name, version, settings and processor
     /// `engine` says.
     pub fn machine_code(&self, component: &[u8], engine: &str) -> Option<MachineCode> {
@@ -321,6 +344,18 @@ pub(crate) fn key(kind: Kind, parts: &[&str]) -> Digest {
 
 fn component_key(component: &[u8], engine: &str) -> Digest {
     key(Kind::MachineCode, &[blake3::hash(component).to_hex().as_str(), engine])
+}
+
+/// The parts of an entry that holds several, each behind its length.
+fn divided(mut content: &[u8]) -> Option<Vec<Bytecode>> {
+    let mut parts = Vec::new();
+    while let Some((length, rest)) = content.split_first_chunk() {
+        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+        let (part, others) = rest.split_at_checked(length)?;
+        parts.push(Bytecode(part.into()));
+        content = others;
+    }
+    content.is_empty().then_some(parts)
 }
 
 fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {

@@ -42,6 +42,33 @@ fn bytecode_is_compiled_once_and_read_back() {
 }
 
 #[test]
+fn modules_that_are_used_together_are_one_entry() {
+    let house = House::new(&[]);
+    let modules = ["export default 1", "export default 'two'"].map(module);
+    let taken = || {
+        let all = house.cache().bytecodes("both", &modules).expect("bytecode");
+        all.iter().map(|it| it.as_bytes().to_vec()).collect::<Vec<_>>()
+    };
+    let alone = House::new(&[]);
+    let expected = modules.each_ref().map(|it| alone.cache().bytecode(it).expect("bytecode").as_bytes().to_vec());
+    assert_eq!(taken(), expected);
+    let file = files(&house).remove(0);
+    let bytes = fs::read(&file).expect("an entry");
+    assert_eq!((taken().as_slice(), files(&house).len()), (expected.as_slice(), 1));
+    let mut changed = bytes.clone();
+    *changed.last_mut().expect("bytes") ^= 1;
+    fs::write(&file, &changed).expect("an attack");
+    assert_eq!(taken(), expected);
+    assert_eq!(fs::read(&file).expect("an entry"), bytes, "it was made anew");
+    // One of them alone is another entry, and so are the same in another order.
+    house.cache().bytecode(&modules[0]).expect("bytecode");
+    house.cache().bytecodes("one", &modules[..1]).expect("bytecode");
+    let turned = [modules[1].clone(), modules[0].clone()];
+    house.cache().bytecodes("turned", &turned).expect("bytecode");
+    assert_eq!(files(&house).len(), 4);
+}
+
+#[test]
 fn entry_that_was_changed_in_any_byte_is_removed_and_made_anew() {
     let house = House::new(&[]);
     let cache = house.cache();

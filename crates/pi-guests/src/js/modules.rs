@@ -66,10 +66,23 @@ impl Library {
         if let Some(known) = loaded().get(name) {
             return Some(Code::Compiled(known.clone()));
         }
-        match cache.bytecode(&Module { name: name.to_owned(), source: source.into() }) {
-            Ok(bytecode) => {
-                loaded().insert(name.to_owned(), bytecode.clone());
-                Some(Code::Compiled(bytecode))
+        let module = |name: &str| {
+            let source = *self.inner.sources.get(name)?;
+            Some(Module { name: name.to_owned(), source: source.into() })
+        };
+        let modules: Vec<Module> = match FIRST.contains(&name) {
+            true => FIRST.iter().copied().filter_map(module).collect(),
+            false => module(name).into_iter().collect(),
+        };
+        let kept = match modules.as_slice() {
+            [one] => cache.bytecode(one).map(|bytecode| vec![bytecode]),
+            several => cache.bytecodes("what every script loads", several),
+        };
+        match kept {
+            Ok(bytecodes) => {
+                let mut loaded = loaded();
+                loaded.extend(modules.into_iter().map(|module| module.name).zip(bytecodes));
+                loaded.get(name).cloned().map(Code::Compiled)
             }
             Err(fault) => {
                 tracing::warn!(module = name, %fault, "a module is not taken from the cache");
@@ -78,6 +91,28 @@ impl Library {
         }
     }
 }
+
+/// What every guest loads when it starts, and for its first tool: one entry of the cache. A test compares it with what one
+/// loads.
+const FIRST: &[&str] = &[
+    HOST,
+    API,
+    SHIMS,
+    "pi:api/context",
+    "pi:api/drawing",
+    "pi:api/model",
+    "pi:api/outcome",
+    "pi:api/session",
+    "pi:api/theme",
+    "pi:api/ui",
+    "pi:shim/facade",
+    "pi:shim/globals",
+    "pi:shim/pi/ai/own",
+    "pi:shim/web/abort",
+    "pi:shim/web/events",
+    "pi:shim/web/exception",
+    "pi:shim/node/timers",
+];
 
 const OWN_MODULES: &[(&str, &str)] = &[
     (HOST, include_str!("../../js/kernel.js")),
@@ -139,5 +174,26 @@ impl Loader for Shelf {
     ) -> rquickjs::Result<JsModule<'js, Declared>> {
         let code = self.0.get(name).ok_or_else(|| Error::new_loading(name))?;
         declare(ctx, name, &code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn what_every_guest_loads_is_what_its_first_modules_import() {
+        let library = Library::new(None);
+        let sources = &library.inner.sources;
+        let (mut found, mut waiting) = (BTreeSet::new(), vec![HOST, API, SHIMS, "pi:shim/web/abort"]);
+        while let Some(name) = waiting.pop() {
+            if found.insert(name) {
+                let imports = sources[name].split("from \"").skip(1).filter_map(|rest| rest.split('"').next());
+                waiting.extend(imports.filter(|name| sources.contains_key(*name)));
+            }
+        }
+        assert_eq!(FIRST.iter().copied().collect::<BTreeSet<_>>(), found);
     }
 }
