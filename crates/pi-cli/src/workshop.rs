@@ -294,7 +294,7 @@ impl Workshop {
             // A tool of an extension is active unless its author or the person says otherwise.
             for tool in guests.tools().into_iter().filter(|tool| tool.offer.default_active) {
                 if !names.contains(&tool.offer.definition.name) {
-                    names.push(tool.offer.definition.name);
+                    names.push(tool.offer.definition.name.clone());
                 }
             }
         }
@@ -311,7 +311,7 @@ impl Workshop {
 
     /// That somebody asked for a tool which neither we nor an extension has.
     fn unoffered(&self, guests: &Guests) -> Option<SessionFailure> {
-        let offered = guests.tools().into_iter().map(|tool| tool.offer.definition.name);
+        let offered = guests.tools().into_iter().map(|tool| tool.offer.definition.name.clone());
         let names: Vec<String> = self.tools.names().map(str::to_owned).chain(offered).collect();
         let name = match &self.active_tools {
             ActiveTools::Asked(asked) => asked.iter().find(|name| !names.contains(name))?.clone(),

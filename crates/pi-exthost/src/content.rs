@@ -3,6 +3,10 @@
 //! The protocol has texts and images only, and its own types for them, so that a transcript may learn further kinds on a
 //! day when extensions do not.
 
+use std::io;
+
+use serde::Serialize;
+
 use pi_extproto::connector::tool::{self, ContentBlock, ImageBlock, TextBlock};
 use pi_transcript::{Block, ToolOutput};
 
@@ -35,6 +39,27 @@ pub fn output_to_protocol(output: &ToolOutput) -> tool::ToolOutput {
 /// What a tool found, as a transcript holds it.
 pub fn output_from_protocol(output: tool::ToolOutput) -> ToolOutput {
     ToolOutput { content: from_protocol(output.content), details: output.details, ..ToolOutput::default() }
+}
+
+/// How long a value is as JSON, without writing it anywhere.
+pub(crate) fn written(value: &impl Serialize) -> usize {
+    struct Counter(usize);
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    match serde_json::to_writer(&mut counter, value) {
+        Ok(()) => counter.0,
+        // What cannot be written is nothing that can be kept either.
+        Err(_) => usize::MAX,
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod asking;
 mod excess;
+mod faces;
 mod offer;
 mod roster;
 mod seat;
@@ -36,6 +37,7 @@ use pi_transcript::ToolOutput;
 
 use self::{
     excess::Shelf,
+    faces::{Faced, Faces},
     seat::{Door, Errand, Seat},
     witness::{Watch, Witness},
 };
@@ -138,7 +140,8 @@ impl Guests {
         }
         let watch = self.witness.get().map(|witness| witness.of(&id)).unwrap_or_default();
         let (seat, report) = (Seat::new(guest, door), self.report.clone());
-        let new = Attached { seat, place, patience: self.patience, report, watch };
+        let faces = Arc::default();
+        let new = Attached { seat, place, patience: self.patience, report, watch, faces };
         let (before, after): (Vec<_>, Vec<_>) = guests.iter().cloned().partition(|other| other.place <= place);
         *guests = before.into_iter().chain([new.clone()]).chain(after).collect();
         Ok(new)
@@ -269,6 +272,7 @@ pub(crate) struct Attached {
     patience: Patience,
     report: Reporter,
     watch: Watch,
+    faces: Arc<Faces>,
 }
 
 /// A handler that is asked.
@@ -283,6 +287,11 @@ impl Attached {
     /// What it offers now.
     fn registration(&self) -> Arc<Registration> {
         self.seat.guest().registration()
+    }
+
+    /// The same, with its tools as models are told of them.
+    fn faced(&self) -> Faced {
+        self.faces.of(self.registration())
     }
 
     fn id(&self) -> GuestId {

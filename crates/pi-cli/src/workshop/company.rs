@@ -622,7 +622,7 @@ impl fmt::Debug for Company {
 async fn costs(offered: Vec<GuestTool>) -> BTreeMap<GuestId, u64> {
     let mut tools = BTreeMap::<GuestId, Vec<ToolDefinition>>::new();
     for tool in offered {
-        tools.entry(tool.guest).or_default().push(tool.offer.definition);
+        tools.entry(tool.guest).or_default().push(tool.offer.definition.clone());
     }
     off_thread(move || tools.into_iter().map(|(guest, tools)| (guest, cost(&tools))).collect()).await
 }

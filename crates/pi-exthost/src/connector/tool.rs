@@ -52,8 +52,7 @@ async fn foreign(desk: &Desk, call: ToolUse, terms: &Terms) -> Result<HostToolOu
 
     desk.authorize(desk.action(Capability::Tool, Method::Tool, Target::Tool(call.name.clone())), terms).await?;
     let guests = desk.inner.house.guests.get().and_then(std::sync::Weak::upgrade);
-    let tool =
-        guests.and_then(|guests| guests.tools().into_iter().find(|tool| tool.offer.definition.name == call.name));
+    let tool = guests.and_then(|guests| guests.tool(&call.name));
     let tool = tool.ok_or_else(|| invalid(format!("there is no tool {}", call.name)))?;
     // News of it go to nobody: the caller wants the result.
     let (updates, _unheard) = mpsc::channel(1);

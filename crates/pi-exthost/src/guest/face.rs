@@ -8,6 +8,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::registration::{GuestId, LONGEST_TOOL_NAME, ToolOffer, is_tool_name};
+use crate::content::written;
 
 /// Of all that is said of one tool, in bytes.
 const MOST_WORDS: usize = 64 << 10;
@@ -50,7 +51,7 @@ pub(crate) fn presentable(offer: &ToolOffer) -> Result<ToolOffer, ToolFault> {
     }
     let texts = [Some(&definition.description), definition.label.as_ref(), definition.prompt_snippet.as_ref()];
     let texts = texts.into_iter().flatten().chain(&shown.prompt_guidelines).map(String::len).sum::<usize>();
-    let bytes = texts + Value::Object(definition.parameters.clone()).to_string().len();
+    let bytes = texts.saturating_add(written(&definition.parameters));
     if bytes > MOST_WORDS {
         return Err(ToolFault::TooLong { bytes });
     }

@@ -13,6 +13,7 @@ use pi_tools::truncate::size;
 use pi_transcript::{Block, ToolOutput};
 
 use crate::{
+    content,
     dispatcher::House,
     guest::{GuestFault, ToolAnswer},
     incident::Trouble,
@@ -190,7 +191,7 @@ fn cut(parts: Vec<Block>, place: &Whole) -> Vec<Block> {
 
 /// Details that are too long, and how long they are.
 fn excessive(details: Option<&Value>) -> Option<(usize, &Value)> {
-    details.map(|details| (written(details), details)).filter(|(length, _)| *length > MOST_DETAILS)
+    details.map(|details| (content::written(details), details)).filter(|(length, _)| *length > MOST_DETAILS)
 }
 
 /// What stands in the place of details that are too long.
@@ -219,27 +220,6 @@ fn named(details: Option<Value>, path: &str) -> Option<Value> {
 /// Everything that was said in words.
 fn whole(parts: &[Block]) -> String {
     parts.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n")
-}
-
-/// How long a value is as JSON, without writing it anywhere.
-fn written(value: &Value) -> usize {
-    struct Counter(usize);
-    impl io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter(0);
-    match serde_json::to_writer(&mut counter, value) {
-        Ok(()) => counter.0,
-        // What cannot be written is nothing that can be kept either.
-        Err(_) => usize::MAX,
-    }
 }
 
 #[cfg(test)]

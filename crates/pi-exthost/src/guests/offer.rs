@@ -1,6 +1,6 @@
 //! What guests offer, found by name.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -10,11 +10,12 @@ use pi_transcript::message::AssistantMessage;
 use super::{
     Attached, Guests,
     excess::{self, Shelf},
+    faces::Faced,
 };
 use crate::{
     guest::{
         CommandCall, CommandOffer, GuestFault, GuestId, ProviderOffer, RefusedTool, Registration, Rendering,
-        StreamCall, Suggestion, ToolAnswer, ToolInvocation, ToolOffer, face::presentable,
+        StreamCall, Suggestion, ToolAnswer, ToolInvocation, ToolOffer,
     },
     incident::{During, Trouble},
     port::ControlPass,
@@ -26,7 +27,7 @@ pub struct GuestTool {
     attached: Attached,
     shelf: Shelf,
     pub guest: GuestId,
-    pub offer: ToolOffer,
+    pub offer: Arc<ToolOffer>,
 }
 
 /// A slash command of a guest.
@@ -72,11 +73,10 @@ impl Guests {
     pub fn tools(&self) -> Vec<GuestTool> {
         let mut tools: Vec<GuestTool> = Vec::new();
         for attached in self.attached().iter() {
-            let registration = attached.registration();
-            for offer in registration.tools.iter().filter_map(|offer| presentable(offer).ok()) {
+            let faced = attached.faced();
+            for offer in faced.shown() {
                 if tools.iter().all(|tool| tool.offer.definition.name != offer.definition.name) {
-                    let (attached, guest) = (attached.clone(), registration.id.clone());
-                    tools.push(GuestTool { attached, shelf: self.shelf(), guest, offer });
+                    tools.push(self.guest_tool(attached, &faced, offer));
                 }
             }
         }
@@ -85,23 +85,30 @@ impl Guests {
 
     /// Tools that no model is told of, and why.
     pub fn refused_tools(&self) -> Vec<RefusedTool> {
-        let registrations = self.registrations();
-        let tools = registrations.iter().flat_map(|registration| {
-            registration.tools.iter().filter_map(|offer| {
-                let (guest, tool) = (registration.id.clone(), offer.definition.name.clone());
-                presentable(offer).err().map(|fault| RefusedTool { guest, tool, fault })
-            })
-        });
-        tools.collect()
+        let mut refused = Vec::new();
+        for Faced { registration, tools } in self.attached().iter().map(Attached::faced) {
+            for (offer, shown) in registration.tools.iter().zip(tools.iter()) {
+                if let Err(fault) = shown {
+                    let (guest, tool, fault) = (registration.id.clone(), offer.definition.name.clone(), fault.clone());
+                    refused.push(RefusedTool { guest, tool, fault });
+                }
+            }
+        }
+        refused
     }
 
     /// A tool by its name; one that cannot be put before a model is not there.
     pub fn tool(&self, name: &str) -> Option<GuestTool> {
         self.attached().iter().find_map(|attached| {
-            let registration = attached.registration();
-            let offer = presentable(registration.tool(name)?).ok()?;
-            Some(GuestTool { attached: attached.clone(), shelf: self.shelf(), guest: registration.id.clone(), offer })
+            let faced = attached.faced();
+            let offer = faced.shown().find(|offer| offer.definition.name == name)?;
+            Some(self.guest_tool(attached, &faced, offer))
         })
+    }
+
+    fn guest_tool(&self, attached: &Attached, faced: &Faced, offer: &Arc<ToolOffer>) -> GuestTool {
+        let (attached, guest) = (attached.clone(), faced.registration.id.clone());
+        GuestTool { attached, shelf: self.shelf(), guest, offer: Arc::clone(offer) }
     }
 
     /// Every command. The first of several with one name has it; the others have a number behind it, from 2 on.

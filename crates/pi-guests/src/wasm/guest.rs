@@ -172,7 +172,7 @@ impl WasmGuest {
         ask: &Ask,
         control: Option<ControlPass>,
     ) -> Result<Answer, GuestFault> {
-        let work = Work { cancel: ask.cancel.child_token(), stopwatch: ask.stopwatch.clone(), occasion, control };
+        let work = Work { cancel: ask.cancel.clone(), stopwatch: ask.stopwatch.clone(), occasion, control };
         tokio::select! {
             biased;
             answered = self.perform(task, work) => answered,

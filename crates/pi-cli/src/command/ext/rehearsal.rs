@@ -120,7 +120,11 @@ impl Rehearsal {
             let path = guests.registrations().first().map(|registration| registration.path.clone());
             let tools = guests.tools().into_iter();
             tools
-                .map(|tool| ToolInfo { definition: tool.offer.definition, is_active: true, source: path.clone() })
+                .map(|tool| ToolInfo {
+                    definition: tool.offer.definition.clone(),
+                    is_active: true,
+                    source: path.clone(),
+                })
                 .collect()
         });
         self.remember(|memory| memory.tools(offered))
