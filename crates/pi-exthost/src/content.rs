@@ -36,6 +36,16 @@ pub fn output_to_protocol(output: &ToolOutput) -> tool::ToolOutput {
     tool::ToolOutput { content: to_protocol(&output.content), details: output.details.clone() }
 }
 
+/// The same for who needs it no more: nothing of it is copied.
+pub(crate) fn output_into_protocol(output: ToolOutput) -> tool::ToolOutput {
+    let block = |block| match block {
+        Block::Text(block) => Some(ContentBlock::Text(TextBlock { text: block.text })),
+        Block::Image(image) => Some(ContentBlock::Image(ImageBlock { data: image.data, mime_type: image.mime_type })),
+        Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => None,
+    };
+    tool::ToolOutput { content: output.content.into_iter().filter_map(block).collect(), details: output.details }
+}
+
 /// What a tool found, as a transcript holds it.
 pub fn output_from_protocol(output: tool::ToolOutput) -> ToolOutput {
     ToolOutput { content: from_protocol(output.content), details: output.details, ..ToolOutput::default() }

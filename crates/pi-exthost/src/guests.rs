@@ -5,7 +5,7 @@
 //! or does not hear that it is cancelled is reported and costs its own answer; only guards fail closed.
 
 mod asking;
-mod excess;
+pub(crate) mod excess;
 mod faces;
 mod offer;
 mod roster;

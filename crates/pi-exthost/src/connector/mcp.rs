@@ -1,4 +1,6 @@
-//! `mcp`: tools of servers that run beside us.
+//! `mcp`: tools of servers that run beside us. What they answer is cut here, for models and for other extensions alike.
+
+use std::sync::Arc;
 
 use pi_extproto::{
     connector::tool::{HostToolOutput, McpUse},
@@ -8,6 +10,7 @@ use pi_extproto::{
 use super::invalid;
 use crate::{
     desk::{Desk, Occasion, Terms},
+    guests::excess::Shelf,
     servers::ServerCall,
 };
 
@@ -20,5 +23,7 @@ pub(super) async fn call(desk: &Desk, call: McpUse, terms: &Terms) -> Result<Hos
         Occasion::ToolCall(call) => desk.updates_of(call),
         Occasion::Loading | Occasion::SlashCommand(_) | Occasion::Event(_) | Occasion::Background => None,
     };
-    found.call(ServerCall { name, input, updates, cancel: terms.cancel.child_token() }).await
+    let answered = found.call(ServerCall { name, input, updates, cancel: terms.cancel.child_token() }).await?;
+    let shelf = Shelf(Arc::downgrade(&desk.inner.house));
+    Ok(HostToolOutput { output: shelf.shorten_served(answered.output).await, ..answered })
 }

@@ -1,14 +1,16 @@
 //! What tools of extensions answer that is more than a model is given.
 //!
 //! One place for all tiers: whoever runs an extension, its answers pass here before a session or another extension sees them.
-//! A part is shown, the whole text is kept in a file that the model may read, and the answer says so. The bounds lie a
-//! little above those of our own tools and of MCP servers, so that what says what is missing is not cut itself.
+//! A part is shown, the whole text is kept in a file that the model may read, and the answer says so. What servers beside us
+//! answer is cut when it comes in, whoever asked for it. The bound for the others lies a little above that, and above those of
+//! our own tools, so that what says what is missing is not cut itself.
 
 use std::{io, pin::pin, sync::Weak};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender};
 
+use pi_extproto::connector::tool;
 use pi_tools::truncate::size;
 use pi_transcript::{Block, ToolOutput};
 
@@ -19,18 +21,27 @@ use crate::{
     incident::Trouble,
 };
 
-/// Of the text of an answer, in bytes.
-const MOST_TEXT: usize = 80 << 10;
-/// Of its pictures, in bytes of base64.
+/// For what an extension answers.
+const USUAL: Bounds = Bounds { text: 80 << 10, parts: 1000 };
+/// For what a server beside us answers, with room for what is said about the rest of it.
+const SERVED: Bounds = Bounds { text: 64 << 10, parts: USUAL.parts - 1 };
+/// Of the pictures of an answer, in bytes of base64.
 const MOST_PICTURES: usize = 16 << 20;
-/// Of its parts, whatever is in them.
-const MOST_PARTS: usize = 1000;
 /// Of what is kept beside it for people and programs, in bytes of JSON.
 const MOST_DETAILS: usize = 1 << 20;
 
 /// Where the whole of a long answer is kept. One that leads nowhere keeps nothing, and answers say that.
 #[derive(Clone, Default)]
-pub(super) struct Shelf(pub(super) Weak<House>);
+pub(crate) struct Shelf(pub(crate) Weak<House>);
+
+/// How much of an answer is shown.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// Of its text, in bytes.
+    text: usize,
+    /// Of its parts, whatever is in them.
+    parts: usize,
+}
 
 /// How much there is of the parts of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,8 +71,8 @@ impl Measure {
         }
     }
 
-    fn fits(self) -> bool {
-        self.text <= MOST_TEXT && self.picture_bytes <= MOST_PICTURES && self.parts <= MOST_PARTS
+    fn fits(self, bounds: Bounds) -> bool {
+        self.text <= bounds.text && self.picture_bytes <= MOST_PICTURES && self.parts <= bounds.parts
     }
 }
 
@@ -79,9 +90,9 @@ impl Shelf {
     pub(super) async fn shorten(&self, answer: Result<ToolAnswer, Trouble>) -> Result<ToolAnswer, Trouble> {
         match answer {
             Ok(answer) => Ok(ToolAnswer { output: self.shorten_output(answer.output).await, ..answer }),
-            Err(Trouble::Fault(GuestFault::Threw { message, stack, at })) if message.len() > MOST_TEXT => {
+            Err(Trouble::Fault(GuestFault::Threw { message, stack, at })) if message.len() > USUAL.text => {
                 let place = self.keep(message.clone()).await;
-                let message = whole(&cut(vec![Block::text(message)], &place));
+                let message = whole(&cut(vec![Block::text(message)], &place, USUAL));
                 Err(Trouble::Fault(GuestFault::Threw { message, stack, at }))
             }
             Err(trouble) => Err(trouble),
@@ -90,17 +101,27 @@ impl Shelf {
 
     /// The same for an output alone.
     pub(super) async fn shorten_output(&self, output: ToolOutput) -> ToolOutput {
+        self.shorten_to(output, USUAL).await
+    }
+
+    /// What a server beside us answered, be it a tool, a resource or a prompt.
+    pub(crate) async fn shorten_served(&self, output: tool::ToolOutput) -> tool::ToolOutput {
+        let output = self.shorten_to(content::output_from_protocol(output), SERVED).await;
+        content::output_into_protocol(output)
+    }
+
+    async fn shorten_to(&self, output: ToolOutput, bounds: Bounds) -> ToolOutput {
         let ToolOutput { mut content, mut details, extra } = output;
         if let Some((length, known)) = excessive(details.as_ref()) {
             details = Some(left_out(length, &self.keep(known.to_string()).await));
         }
         let measure = Measure::of(&content);
-        if !measure.fits() {
+        if !measure.fits(bounds) {
             let place = if measure.text > 0 { self.keep(whole(&content)).await } else { Whole::Unwanted };
             if let Whole::File(path) = &place {
                 details = named(details, path);
             }
-            content = cut(content, &place);
+            content = cut(content, &place, bounds);
         }
         ToolOutput { content, details, extra }
     }
@@ -123,8 +144,8 @@ pub(super) async fn relay<T>(
 ) -> T {
     let pass = |output: ToolOutput| {
         let ToolOutput { mut content, mut details, extra } = output;
-        if !Measure::of(&content).fits() {
-            content = cut(content, &Whole::Unwanted);
+        if !Measure::of(&content).fits(USUAL) {
+            content = cut(content, &Whole::Unwanted, USUAL);
         }
         if let Some((length, _)) = excessive(details.as_ref()) {
             details = Some(left_out(length, &Whole::Unwanted));
@@ -148,16 +169,16 @@ pub(super) async fn relay<T>(
 }
 
 /// Leaves out what is too much, and says behind the rest what it was and where all of it is.
-fn cut(parts: Vec<Block>, place: &Whole) -> Vec<Block> {
+fn cut(parts: Vec<Block>, place: &Whole, bounds: Bounds) -> Vec<Block> {
     let total = Measure::of(&parts);
     let (mut shown, mut kept, mut is_full) = (Measure::default(), Vec::new(), false);
-    for part in parts.into_iter().take(MOST_PARTS) {
+    for part in parts.into_iter().take(bounds.parts) {
         let part = match part {
             // Behind what is cut nothing else is said.
             Block::Text(_) if is_full => continue,
-            Block::Text(block) if shown.text + block.text.len() > MOST_TEXT => {
+            Block::Text(block) if shown.text + block.text.len() > bounds.text => {
                 is_full = true;
-                let end = block.text.floor_char_boundary(MOST_TEXT - shown.text);
+                let end = block.text.floor_char_boundary(bounds.text - shown.text);
                 Block::text(&block.text[..end])
             }
             part => part,
@@ -177,8 +198,8 @@ fn cut(parts: Vec<Block>, place: &Whole) -> Vec<Block> {
         let bytes = size(total.picture_bytes - shown.picture_bytes);
         told.push(format!("Pictures left out: {} of {bytes}", total.pictures - shown.pictures));
     }
-    if total.parts > MOST_PARTS {
-        told.push(format!("Showing the first {MOST_PARTS} of {} parts", total.parts));
+    if total.parts > bounds.parts {
+        told.push(format!("Showing the first {} of {} parts", bounds.parts, total.parts));
     }
     match place {
         Whole::File(path) => told.push(format!("Full output: {path}")),
@@ -233,7 +254,7 @@ mod tests {
             Block::Image(image) => format!("picture of {}", image.data.len()),
             Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => "?".to_owned(),
         };
-        cut(parts, &Whole::File("/tmp/all".to_owned())).iter().map(show).collect::<Vec<_>>().join("|")
+        cut(parts, &Whole::File("/tmp/all".to_owned()), USUAL).iter().map(show).collect::<Vec<_>>().join("|")
     }
 
     fn long(bytes: usize) -> Block {
@@ -261,12 +282,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_a_server_answers_is_not_cut_twice() {
+        for (content, told) in [
+            (vec![long(1 << 20)], "Showing the first 64.0KB of 1.0MB"),
+            (vec![Block::text("a"); 2000], "Showing the first 999B of 2.0KB. Showing the first 999 of 2000 parts"),
+        ] {
+            let output = ToolOutput { content, ..ToolOutput::default() };
+            let served = Shelf::default().shorten_served(content::output_to_protocol(&output)).await;
+            let served = content::output_from_protocol(served);
+            let told = format!("[{told}. The full output could not be kept: nobody keeps it]");
+            assert_eq!(served.content.last(), Some(&Block::text(told)));
+            assert_eq!(Shelf::default().shorten_output(served.clone()).await, served);
+        }
+    }
+
+    #[tokio::test]
     async fn what_a_tool_throws_is_cut_as_well() {
         let thrown = Err(Trouble::Fault(GuestFault::threw("a".repeat(1 << 20))));
         let Err(trouble) = Shelf::default().shorten(thrown).await else { panic!("it failed") };
         let told = trouble.to_string();
         let end = "[Showing the first 80.0KB of 1.0MB. The full output could not be kept: nobody keeps it]";
-        assert!(told.len() < 90 << 10 && told.ends_with(end), "{}", &told[MOST_TEXT..]);
+        assert!(told.len() < 90 << 10 && told.ends_with(end), "{}", &told[USUAL.text..]);
     }
 
     #[tokio::test]

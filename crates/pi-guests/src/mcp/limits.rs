@@ -27,8 +27,6 @@ pub struct Limits {
     pub items: usize,
     /// Of what is said of one tool, prompt or resource, and of the mark that leads to the next page.
     pub tool_bytes: usize,
-    /// Of the text of one answer that the model is shown, and of its structured form that is kept beside.
-    pub answer_bytes: usize,
     /// Images of one answer that are looked at; models are shown those that are good.
     pub images: usize,
     /// Attempts to connect again after a loss, in a row.
@@ -53,7 +51,6 @@ impl Default for Limits {
             pages: 64,
             items: 256,
             tool_bytes: 64 << 10,
-            answer_bytes: 64 << 10,
             images: 16,
             attempts: 5,
             pause: Duration::from_secs(1),

@@ -1,4 +1,5 @@
-//! From what a server answered to types. Servers lie: what does not fit is left out, item by item, and told.
+//! From what a server answered to types. Servers lie: what does not fit is left out, item by item, and told. Answers that
+//! are too long for a model are cut where those of all tiers are.
 
 use serde_json::{Value, json};
 
@@ -132,13 +133,13 @@ pub(super) fn resources(result: &Value, list: &str, address: &str, limits: &Limi
 }
 
 /// A list of resources, as the answer of a tool.
-pub(super) fn listed(lines: &[String], limits: &Limits) -> HostToolOutput {
-    let content = cut(vec![text(lines.join("\n"))], limits.answer_bytes);
+pub(super) fn listed(lines: &[String]) -> HostToolOutput {
+    let content = vec![text(lines.join("\n"))];
     HostToolOutput { output: ToolOutput { content, details: None }, is_error: false }
 }
 
 /// What a tool answered.
-pub(super) fn answer(result: &Value, limits: &Limits) -> Result<HostToolOutput, LinkFault> {
+pub(super) fn answer(result: &Value) -> Result<HostToolOutput, LinkFault> {
     if let Some(kind) = result.get("resultType").filter(|kind| *kind != "complete") {
         return Err(nonsense(format!("a result of the type {kind}, which pi does not know")));
     }
@@ -148,35 +149,31 @@ pub(super) fn answer(result: &Value, limits: &Limits) -> Result<HostToolOutput, 
         return Err(nonsense("a result without content".to_owned()));
     }
     let mut content: Vec<ContentBlock> = blocks.into_iter().flatten().map(block).collect();
-    let written = structured.map(Value::to_string).unwrap_or_default();
-    let details = structured.map(|structured| match written.len() <= limits.answer_bytes {
-        true => json!({ "structuredContent": structured }),
-        false => json!({ "leftOut": format!("structuredContent of {} bytes", written.len()) }),
-    });
-    if content.is_empty() && structured.is_some() {
-        content.push(text(written));
+    if let Some(structured) = structured.filter(|_| content.is_empty()) {
+        content.push(text(structured.to_string()));
     }
+    let details = structured.map(|structured| json!({ "structuredContent": structured }));
     let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or_default();
-    Ok(HostToolOutput { output: ToolOutput { content: cut(content, limits.answer_bytes), details }, is_error })
+    Ok(HostToolOutput { output: ToolOutput { content, details }, is_error })
 }
 
 /// What stands in a resource.
-pub(super) fn contents(result: &Value, limits: &Limits) -> Result<HostToolOutput, LinkFault> {
+pub(super) fn contents(result: &Value) -> Result<HostToolOutput, LinkFault> {
     let parts = result.get("contents").and_then(Value::as_array);
     let parts = parts.ok_or_else(|| nonsense("a resource without contents".to_owned()))?;
-    let content = cut(parts.iter().map(resource).collect(), limits.answer_bytes);
+    let content = parts.iter().map(resource).collect();
     Ok(HostToolOutput { output: ToolOutput { content, details: None }, is_error: false })
 }
 
 /// The messages of a prompt, as one message of a person. Whatever the server puts into the mouth of the model is marked.
-pub(super) fn messages(result: &Value, limits: &Limits) -> Result<HostToolOutput, LinkFault> {
+pub(super) fn messages(result: &Value) -> Result<HostToolOutput, LinkFault> {
     let messages = result.get("messages").and_then(Value::as_array);
     let messages = messages.ok_or_else(|| nonsense("a prompt without messages".to_owned()))?;
     let said = |message: &Value| match (message["role"].as_str(), block(&message["content"])) {
         (Some("assistant"), ContentBlock::Text(block)) => text(format!("[assistant]\n{}", block.text)),
         (_, block) => block,
     };
-    let content = cut(messages.iter().map(said).collect(), limits.answer_bytes);
+    let content = messages.iter().map(said).collect();
     Ok(HostToolOutput { output: ToolOutput { content, details: None }, is_error: false })
 }
 
@@ -251,32 +248,6 @@ fn text(text: String) -> ContentBlock {
     ContentBlock::Text(TextBlock { text })
 }
 
-/// Leaves out what is more text than a model is shown of one answer. An empty answer says so.
-fn cut(blocks: Vec<ContentBlock>, most: usize) -> Vec<ContentBlock> {
-    let (mut left, mut dropped, mut kept) = (most, 0, Vec::new());
-    for block in blocks {
-        match block {
-            ContentBlock::Text(TextBlock { text: written }) if written.len() <= left => {
-                left -= written.len();
-                kept.push(text(written));
-            }
-            ContentBlock::Text(TextBlock { text: written }) => {
-                let end = written.floor_char_boundary(left);
-                dropped += written.len() - end;
-                left = 0;
-                if end > 0 {
-                    kept.push(text(written[..end].to_owned()));
-                }
-            }
-            image @ ContentBlock::Image(_) => kept.push(image),
-        }
-    }
-    if dropped > 0 {
-        kept.push(text(format!("[{dropped} more bytes of this answer are left out; ask for less at once]")));
-    }
-    kept
-}
-
 /// Without signs that a person does not see and a model reads: controls, tags, marks that turn the direction.
 fn plain(text: &str) -> String {
     let is_hidden = |sign: char| {
@@ -324,8 +295,7 @@ mod tests {
 
     #[track_caller]
     fn check(result: &Value, expected: &str) {
-        let limits = Limits { answer_bytes: 10, ..Limits::default() };
-        let shown = match answer(result, &limits) {
+        let shown = match answer(result) {
             Ok(answer) => format!("{} {}", json!(answer.output.content), answer.is_error),
             Err(fault) => fault.to_string(),
         };
@@ -340,23 +310,16 @@ mod tests {
         check(&json!({}), "the server answered nonsense: a result without content");
         check(&json!({ "content": "hi" }), "the server answered nonsense: a result without content");
         check(&json!({ "content": [3] }), r#"[{"type":"text","text":"3"}] false"#);
-        check(
-            &json!({ "content": [{ "type": "text", "text": "0123456789ä" }, { "type": "text", "text": "more" }] }),
-            r#"[{"type":"text","text":"0123456789"},{"type":"text","text":"[6 more bytes of this answer are left out; ask for less at once]"}] false"#,
-        );
         let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
         check(&json!({ "content": [image] }), r#"[{"type":"image","data":"AA==","mimeType":"image/png"}] false"#);
     }
 
     #[test]
-    fn structure_is_kept_beside_an_answer_up_to_its_bound() {
-        let limits = Limits { answer_bytes: 10, ..Limits::default() };
-        let details = |structured: Value| {
-            let result = json!({ "content": [], "structuredContent": structured });
-            answer(&result, &limits).expect("an answer").output.details
-        };
-        assert_eq!(details(json!([1, 2])), Some(json!({ "structuredContent": [1, 2] })));
-        assert_eq!(details(json!("0123456789")), Some(json!({ "leftOut": "structuredContent of 12 bytes" })));
+    fn structure_is_kept_beside_an_answer() {
+        let result = json!({ "content": [{ "type": "text", "text": "hi" }], "structuredContent": [1, 2] });
+        let HostToolOutput { output, .. } = answer(&result).expect("an answer");
+        assert_eq!(output.content, [text("hi".to_owned())]);
+        assert_eq!(output.details, Some(json!({ "structuredContent": [1, 2] })));
     }
 
     #[test]

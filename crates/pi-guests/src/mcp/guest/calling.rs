@@ -105,18 +105,18 @@ impl McpGuest {
             (survey::RESOURCES, None) => return self.list(&link).await.map_err(|fault| self.failed(&fault)),
             (survey::RESOURCES, Some(uri)) => {
                 let result = self.drive(&link, Request::ReadResource { uri: uri.to_owned() }, &call).await?;
-                reading::contents(&result, limits)
+                reading::contents(&result)
             }
             (PROMPT, _) => {
                 let name = call.input.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
                 let arguments = call.input.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
                 let result = self.drive(&link, Request::GetPrompt { name, arguments }, &call).await?;
-                reading::messages(&result, limits)
+                reading::messages(&result)
             }
             (name, _) => {
                 let request = Request::CallTool { name: name.to_owned(), arguments: call.input.clone() };
                 let result = self.drive(&link, request, &call).await?;
-                reading::answer(&result, limits)
+                reading::answer(&result)
             }
         };
         let HostToolOutput { mut output, is_error } = read.map_err(|fault| self.failed(&fault))?;
@@ -143,7 +143,7 @@ impl McpGuest {
             lines.push("there are no resources".to_owned());
         }
         lines.extend(faults.into_told().into_iter().map(|fault| format!("[not listed: {fault}]")));
-        Ok(reading::listed(&lines, limits))
+        Ok(reading::listed(&lines))
     }
 
     /// Waits for an answer as long as it may take, and hands on what is known meanwhile. Dropping it cancels the request.
