@@ -7,6 +7,7 @@
 mod asking;
 pub(crate) mod excess;
 mod faces;
+mod oddities;
 mod offer;
 mod roster;
 mod seat;
@@ -38,10 +39,12 @@ use pi_transcript::ToolOutput;
 use self::{
     excess::Shelf,
     faces::{Faced, Faces},
+    oddities::Told,
     seat::{Door, Errand, Seat},
     witness::{Watch, Witness},
 };
 pub use self::{
+    oddities::OddTool,
     offer::{Collision, GuestCommand, GuestProvider, GuestTool, Kind},
     roster::Enrolled,
     seat::{AtWork, Busy, Change},
@@ -88,6 +91,7 @@ pub struct Guests {
     witness: OnceLock<Witness>,
     /// Known once all guests are there.
     house: OnceLock<Weak<House>>,
+    told: Told,
 }
 
 /// A second guest wants to be the one that is already attached.
@@ -99,7 +103,8 @@ pub struct DuplicateGuest {
 
 impl Guests {
     pub fn new(patience: Patience, report: Reporter) -> Self {
-        Self { guests: RwLock::default(), patience, report, witness: OnceLock::new(), house: OnceLock::new() }
+        let (witness, house) = (OnceLock::new(), OnceLock::new());
+        Self { guests: RwLock::default(), patience, report, witness, house, told: Told::default() }
     }
 
     /// The same, with a ledger that records what is asked of those who are attached from here on, and with a trace of the
@@ -167,6 +172,7 @@ impl Guests {
             *guests = others.into();
             retired
         };
+        self.told.forget(id);
         for attached in &retired {
             attached.dismiss().await;
         }

@@ -41,7 +41,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::member::{disabled, namesake, server_capabilities};
 use self::{
     candidates::{candidates, clash, leaving},
-    lost::{Lost, late, odd_tools},
+    lost::{Lost, late},
     member::{Candidate, Member, Origin},
     tasks::{off_thread, to_its_end},
     watch::Refreshed,
@@ -207,7 +207,8 @@ impl Company {
             members.push(member);
         }
         notes.append(&mut lost.notes);
-        notes.extend(odd_tools(&self.guests, &self.bench.tools.names().collect()));
+        let odd = self.guests.odd_tools(|name| self.bench.tools.get(name).is_some());
+        notes.extend(odd.iter().map(ToString::to_string));
         let records = self.recorded(&members).await;
         notes.extend(members.iter().zip(&records).filter_map(|(one, record)| Self::held_back(one, record.as_ref())));
         notes.extend(members.iter().filter_map(Member::incomplete));

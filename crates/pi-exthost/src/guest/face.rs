@@ -38,6 +38,8 @@ pub enum ToolFault {
 impl fmt::Display for RefusedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { guest, tool, fault } = self;
+        // A name that nobody takes may be of any length.
+        let tool = &tool[..tool.floor_char_boundary(2 * LONGEST_TOOL_NAME)];
         write!(f, "the tool {tool:?} of extension {guest} is not offered: {fault}")
     }
 }

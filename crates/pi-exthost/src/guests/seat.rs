@@ -216,6 +216,7 @@ impl Change<'_> {
     /// Dropping the future leaves the other in its place, with the telling cut off.
     pub async fn finish(mut self, guest: Arc<dyn Guest>) -> Result<(), DuplicateGuest> {
         let id = guest.registration().id.clone();
+        self.guests.told.forget(&self.attached.id());
         if id != self.attached.id() {
             // It has another name, by which others know it; it is here before the one goes.
             self.is_dismissed = true;

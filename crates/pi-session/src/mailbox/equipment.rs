@@ -21,6 +21,8 @@ pub(crate) struct Equipment {
     wanted: Arc<ToolSet>,
     /// What a person chose, if somebody did; extensions change only what is active.
     chosen: Option<ChosenTools>,
+    /// The only tools that somebody asked for at the start, until they choose others.
+    asked: Option<Vec<String>>,
     switches: Switches,
     /// What the model is offered.
     pub(super) set: Arc<ToolSet>,
@@ -35,16 +37,17 @@ impl Equipment {
         chosen: Option<ChosenTools>,
         workspace: Arc<Workspace>,
     ) -> Self {
-        let active = match (active, &chosen) {
+        let (active, asked) = match (active, &chosen) {
             (ActiveTools::Usual(usual), Some(chosen)) => {
                 let is_later = |name: &String| !chosen.on.contains(name) && !chosen.off.contains(name);
-                chosen.on.iter().cloned().chain(usual.into_iter().filter(is_later)).collect()
+                (chosen.on.iter().cloned().chain(usual.into_iter().filter(is_later)).collect(), None)
             }
-            (ActiveTools::Usual(names) | ActiveTools::Asked(names), _) => names,
+            (ActiveTools::Usual(names), None) => (names, None),
+            (ActiveTools::Asked(names), _) => (names.clone(), Some(names)),
         };
         let wanted = Arc::new(ToolSet::select(&active, &built_in, &guests, Arc::clone(&workspace)));
         let set = Arc::clone(&wanted);
-        Self { built_in, guests, active, workspace, wanted, chosen, switches: Switches::default(), set }
+        Self { built_in, guests, active, workspace, wanted, chosen, asked, switches: Switches::default(), set }
     }
 
     /// The active tools, also those whose source is switched off.
@@ -89,18 +92,24 @@ impl Equipment {
         off.sort_unstable();
         off.dedup();
         self.chosen = Some(ChosenTools { on: self.active.clone(), off });
+        self.asked = None;
     }
 
-    /// Takes over what guests offer now; of new tools those are active at once that were chosen, or want to be.
+    /// Takes over what guests offer now; of new tools those are active at once that would be if they had been there from the
+    /// beginning: those that somebody asked for, and where nobody did, those that were chosen or want to be.
     pub(super) fn refresh(&mut self, guests: Vec<GuestTool>) {
         let is_new = |tool: &&GuestTool| {
             let name = &tool.offer.definition.name;
-            let is_wanted = match &self.chosen {
-                Some(chosen) if chosen.on.contains(name) => true,
-                Some(chosen) if chosen.off.contains(name) => false,
-                Some(_) | None => tool.offer.default_active,
+            let is_wanted = match (&self.asked, &self.chosen) {
+                (Some(asked), _) => asked.contains(name),
+                (None, Some(chosen)) if chosen.on.contains(name) => true,
+                (None, Some(chosen)) if chosen.off.contains(name) => false,
+                (None, Some(_) | None) => tool.offer.default_active,
             };
-            is_wanted && !self.guests.iter().any(|known| known.offer.definition.name == *name)
+            // One that was chosen or asked for before it came has its place already.
+            let is_known =
+                self.active.contains(name) || self.guests.iter().any(|known| known.offer.definition.name == *name);
+            is_wanted && !is_known
         };
         let new: Vec<String> = guests.iter().filter(is_new).map(|tool| tool.offer.definition.name.clone()).collect();
         let names = [std::mem::take(&mut self.active), new].concat();

@@ -5,14 +5,14 @@
 
 mod read;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use pi_exthost::{
     GuestId,
     content::from_protocol,
     drawings::styled::styled,
     guest::{Rendering, Subject},
-    port::{Canvas, Completion, Drawing, Expansion, Frame, Refusal, Reply, Request, Settled},
+    port::{Canvas, Completion, Drawing, Expansion, Frame, Notice, Refusal, Reply, Request, Settled},
 };
 use pi_extproto::{
     connector::{session::Delivery, tool::ContentBlock},
@@ -27,7 +27,7 @@ use pi_transcript::{
     event::CompactionResult,
     json::Extra,
     message::{AssistantMessage, CustomMessage},
-    question::{Approval, Asked},
+    question::{Approval, Asked, NotifyType},
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -45,6 +45,9 @@ use crate::{
     run::aside,
     session::CompactError,
 };
+
+/// Odd tools of one extension that are told one by one.
+const TOLD: usize = 5;
 
 /// Whether a message of an extension begins a run where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,6 +177,7 @@ impl Mailbox {
     /// Takes over what extensions offer now.
     fn take_offers(&mut self) {
         self.tools.refresh(self.parts.guests.tools());
+        self.tell_odd_tools();
         self.renew_system();
         self.refresh_models();
         for (from, removal) in self.traces.of_those_gone(&self.parts.guests.registrations()) {
@@ -181,6 +185,23 @@ impl Mailbox {
         }
         // Clients read the lists of commands and models anew; Pi has no event for this.
         self.tell(vec![AgentEvent::Other(Extra::from_iter([("type".to_owned(), "offers_changed".into())]))]);
+    }
+
+    /// Says what is odd about tools that came while the session runs, in one notice for each extension.
+    fn tell_odd_tools(&self) {
+        let mut odd = BTreeMap::<GuestId, Vec<String>>::new();
+        for one in self.parts.guests.new_odd_tools(|name| self.tools.built_in.get(name).is_some()) {
+            odd.entry(one.guest().clone()).or_default().push(one.to_string());
+        }
+        for (guest, told) in odd {
+            let more = told.len().saturating_sub(TOLD);
+            let mut lines: Vec<String> = told.into_iter().take(TOLD).collect();
+            if more > 0 {
+                lines.push(format!("and {more} more of its tools"));
+            }
+            let (message, about) = (lines.join("\n"), Some(guest));
+            self.parts.questions.tell(Notice { message, notify_type: NotifyType::Warning, about });
+        }
     }
 
     fn append_custom(&mut self, custom_type: String, data: Option<Value>) -> Result<EntryId, Refusal> {

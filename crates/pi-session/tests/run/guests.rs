@@ -1,8 +1,12 @@
 //! What extensions see of a run and what they can do to it.
 
+use pi_session::offer::ActiveTools;
 use pi_testkit::model::Answer;
-use pi_transcript::{AgentEvent, RequestId, question};
-use serde_json::json;
+use pi_transcript::{
+    AgentEvent, RequestId,
+    question::{self, Announcement, UiRequest},
+};
+use serde_json::{Value, json};
 
 use crate::stage::{Stage, saying};
 
@@ -44,6 +48,73 @@ answer a tree";
     assert!(guests[0].heard().join("\n").contains("look"), "{:?}", guests[0].heard());
     let sent = stage.server.requests()[0].json()["tools"].to_string();
     assert!(sent.contains("Looks around."), "{sent}");
+}
+
+#[tokio::test]
+async fn tool_that_comes_late_is_active_by_the_rule_of_those_that_were_there() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    for (active, late) in [
+        (ActiveTools::Usual(names(&["read"])), ["read", "early", "late"].as_slice()),
+        (ActiveTools::Asked(names(&["read"])), &["read"]),
+        (ActiveTools::Asked(names(&["late", "read"])), &["late", "read"]),
+        (ActiveTools::Asked(names(&[])), &[]),
+    ] {
+        let script = "guest eyes\ntool early\nanswer a\ntool late later\nanswer b\non agent_end\noffer late";
+        let asked = active.clone();
+        let change = |blueprint: &mut pi_session::Blueprint| {
+            blueprint.active_tools = match asked {
+                // Whoever starts a session adds what extensions offer then.
+                ActiveTools::Usual(names) => ActiveTools::Usual([names, vec!["early".to_owned()]].concat()),
+                asked @ ActiveTools::Asked(_) => asked,
+            };
+        };
+        let (mut stage, _) = Stage::with_guests_and([done(), done()], &[script], change).await;
+        stage.play("first").await;
+        stage.play("second").await;
+        let tools = stage.server.requests()[1].json()["tools"].clone();
+        let tools: Vec<&str> = tools.as_array().into_iter().flatten().map(name_of).collect();
+        assert_eq!(tools, late, "{active:?}");
+    }
+}
+
+fn name_of(tool: &Value) -> &str {
+    tool["function"]["name"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn tool_that_comes_late_and_is_odd_is_told_once() {
+    let script = r#"guest eyes
+tool bad later
+parameters {"type":"array"}
+answer b
+tool read later
+answer c
+on agent_end
+offer bad
+offer read
+offer read"#;
+    let (mut stage, _) = Stage::with_guests([done()], &[script]).await;
+    let told = std::sync::Mutex::new(Vec::new());
+    let prompted = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.prompt(saying("go")).await })
+    };
+    stage
+        .until(|event| {
+            if let AgentEvent::ExtensionUiRequest {
+                request: UiRequest::Announcement(Announcement::Notify { message, .. }),
+                ..
+            } = event
+            {
+                told.lock().unwrap().push(message.clone());
+            }
+            matches!(event, AgentEvent::AgentSettled { .. })
+        })
+        .await;
+    prompted.await.unwrap().unwrap();
+    let refused = "the tool \"bad\" of extension eyes is not offered: its parameters are no schema: type is not object";
+    let replaced = "the tool read is that of extension eyes, in the place of ours";
+    assert_eq!(*told.lock().unwrap(), [refused, replaced]);
 }
 
 #[tokio::test]

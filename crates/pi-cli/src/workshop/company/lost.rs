@@ -1,8 +1,8 @@
 //! What is not as somebody wants it when the extensions of a session are started, and whether the session may begin then.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
-use pi_exthost::{Guests, launcher::Source, port::Mode};
+use pi_exthost::{launcher::Source, port::Mode};
 
 use super::member::{Member, Origin};
 use crate::failure::SessionFailure;
@@ -49,16 +49,6 @@ impl Lost {
             Origin::Server(_) => false,
         }
     }
-}
-
-/// Tools that are not offered because of what is said of them, and tools of ours that others take the place of.
-pub(super) fn odd_tools(guests: &Guests, own: &BTreeSet<&str>) -> Vec<String> {
-    let refused = guests.refused_tools().into_iter().map(|refused| refused.to_string());
-    let replaced = guests.tools().into_iter().filter(|tool| own.contains(tool.offer.definition.name.as_str()));
-    let replaced = replaced.map(|tool| {
-        format!("the tool {} is that of extension {}, in the place of ours", tool.offer.definition.name, tool.guest)
-    });
-    refused.chain(replaced).collect()
 }
 
 /// That a server is not there yet: the session goes on without it.
