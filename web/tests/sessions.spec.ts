@@ -1,3 +1,4 @@
+import { gate } from "./support/model";
 import { expect, test } from "./support/page";
 
 test("sessions are found, closed, resumed and deleted", async ({ page, desk }) => {
@@ -135,6 +136,55 @@ test("whoever has no ticket is told how to get one", async ({ page, desk }) => {
   await expect(page.getByRole("status", { name: /^Connected/ })).toBeVisible();
   await page.goto("about:blank");
   await page.goto(used.replace("127.0.0.1", "localhost"));
+  await expect(page.getByText("the ticket is not good", { exact: false }).first()).toBeVisible();
+});
+
+test("an answer that comes late shuts nobody out who was let in meanwhile", async ({ page, desk }) => {
+  await desk.look(page);
+  desk.allow(/401|WebSocket/);
+  const late = gate();
+  let asked = 0;
+  // Whether it is known is asked before it is let in, and answered after.
+  await page.route("**/readyz", async (route) => {
+    asked += 1;
+    await late.opened;
+    await route.fulfill({ status: 401, json: {} });
+  });
+  await page.goto(`${desk.server.origin}/`);
+  await expect.poll(() => asked).toBeGreaterThan(0);
+  await page.goto(await desk.server.address());
+  await expect(page.locator("[data-link=live]:visible").first()).toBeVisible();
+  const told = page.waitForResponse("**/readyz");
+  late.open();
+  await (await told).finished();
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await expect(page.getByText("This browser is not let in yet")).toHaveCount(0);
+  await desk.begin(page);
+});
+
+test("a ticket that nobody looked at is brought again", async ({ page, desk }) => {
+  await desk.look(page);
+  desk.allow(/401|WebSocket|ERR_/);
+  let tries = 0;
+  await page.route("**/login", async (route) => {
+    tries += 1;
+    await (tries <= 2 ? route.abort("connectionreset") : route.continue());
+  });
+  await page.goto(await desk.server.address());
+  await expect(page.locator("[data-link=live]:visible").first()).toBeVisible();
+  expect(tries).toBe(3);
+});
+
+test("only who is known is taken for known: a used ticket is told as such by a server that is slow", async ({ page, desk }) => {
+  await desk.look(page);
+  desk.allow(/401|408|WebSocket/);
+  const used = await desk.server.address();
+  await page.goto(used);
+  await expect(page.locator("[data-link=live]:visible").first()).toBeVisible();
+  await page.goto("about:blank");
+  await page.context().clearCookies();
+  await page.route("**/readyz", (route) => route.fulfill({ status: 408, json: {} }));
+  await page.goto(used);
   await expect(page.getByText("the ticket is not good", { exact: false }).first()).toBeVisible();
 });
 

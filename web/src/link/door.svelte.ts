@@ -7,9 +7,15 @@ import { router } from "../router.svelte";
 import { link } from "./link.svelte";
 import { login, type Refusal, ticketIn } from "./login";
 
+/** How long it is waited before a ticket is brought again to a server that did not answer: at first, and at most. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 5000;
+
 class Door {
   /** Why the last ticket was not taken. */
   refusal = $state.raw<Refusal | undefined>();
+  /** The one that is being brought. */
+  private ticket: string | undefined;
 
   constructor() {
     addEventListener("hashchange", () => {
@@ -26,14 +32,36 @@ class Door {
       return;
     }
     history.replaceState(null, "", `${location.pathname}${formatRoute(router.now)}`);
+    this.ticket = ticket;
+    if (!(await this.bring(ticket))) {
+      void this.insist(ticket); // The page is shown meanwhile.
+    }
+  }
+
+  /** Shows a ticket to the server. False if nobody answers: the ticket is as good as before then. */
+  private async bring(ticket: string): Promise<boolean> {
+    let refusal: Refusal | undefined;
     try {
-      this.refusal = await login(ticket);
+      refusal = await login(ticket);
     } catch {
-      return; // Nobody answers; the state of the connection says so.
+      return false;
     }
-    if (this.refusal === undefined) {
-      link.client.reconnectNow();
+    if (ticket === this.ticket) {
+      this.refusal = refusal;
     }
+    if (refusal === undefined) {
+      link.admit();
+    }
+    return true;
+  }
+
+  /** Brings a ticket until somebody has looked at it, or there is a newer one. It stands nowhere else any more. */
+  private async insist(ticket: string): Promise<void> {
+    let wait = FIRST_WAIT_MS;
+    do {
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      wait = Math.min(2 * wait, LONGEST_WAIT_MS);
+    } while (ticket === this.ticket && !(await this.bring(ticket)));
   }
 }
 

@@ -9,6 +9,10 @@ class Link {
   state = $state.raw<LinkState>({ state: "connecting", attempt: 1 });
   /** Whether the server does not know this browser any more. */
   isLoggedOut = $state(false);
+  /** Whether there is a connection, be it that events are caught up with. */
+  readonly isUp = $derived(this.state.state === "live" || this.state.state === "replaying");
+  /** Let in while an attempt was under way that did not know it yet. */
+  private isAdmitted = false;
   serverVersion = $state("");
   readonly client: PiClient;
 
@@ -27,11 +31,25 @@ class Link {
       if (state.state === "live") {
         this.serverVersion = this.client.ready?.serverVersion ?? "";
         this.isLoggedOut = false;
+        this.isAdmitted = false;
       }
-      if (state.state === "offline") {
+      if (state.state === "offline" && this.isAdmitted) {
+        this.isAdmitted = false;
+        queueMicrotask(() => this.client.reconnectNow()); // When the client has decided how long it would wait.
+      } else if (state.state === "offline") {
         void this.askWhetherKnown();
       }
     });
+  }
+
+  /** The server knows this browser from now on: nobody has to wait for the next attempt. */
+  admit(): void {
+    this.isLoggedOut = false;
+    if (this.client.state.state === "offline") {
+      this.client.reconnectNow();
+    } else {
+      this.isAdmitted = !this.isUp;
+    }
   }
 
   async open(): Promise<void> {
@@ -47,7 +65,9 @@ class Link {
   /** A browser is not told why a socket does not open; HTTP says it. */
   private async askWhetherKnown(): Promise<void> {
     try {
-      this.isLoggedOut = !(await isKnown());
+      const isLoggedOut = !(await isKnown());
+      // An answer that was on its way says nothing of whoever has come in meanwhile.
+      this.isLoggedOut = isLoggedOut && !this.isUp;
     } catch {
       // Nobody answers: that is what offline means.
     }

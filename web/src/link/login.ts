@@ -21,9 +21,12 @@ export async function login(ticket: string): Promise<Refusal | undefined> {
   return answer.ok || (await isKnown()) ? undefined : refusal(answer);
 }
 
+/** What the server says of itself to those whom it knows: that it is ready, or that it is not. */
+const KNOWN = [200, 503];
+
 /** Whether the server knows this browser. */
 export async function isKnown(): Promise<boolean> {
-  return (await fetch("/readyz")).status !== 401;
+  return KNOWN.includes((await fetch("/readyz")).status);
 }
 
 async function refusal(answer: Response): Promise<Refusal> {
