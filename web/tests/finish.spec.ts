@@ -113,6 +113,40 @@ test("help lists all keys, and everything is reached without a mouse", async ({ 
   await expect(page.getByRole("searchbox", { name: "Search sessions" })).toBeFocused();
 });
 
+test("a context window that is only assumed is told to be so, with what to do", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  const meter = page.getByRole("meter");
+  await expect(meter).toContainText("≈ 128k");
+  await expect(meter).toHaveAttribute("aria-valuetext", /assumed/);
+  const mark = page.getByRole("button", { name: "assumed", exact: true });
+  await expect(mark).toHaveAttribute("title", /128,000 tokens are assumed.*contextWindow/);
+  // Whoever has no pointer reads it as well.
+  await mark.focus();
+  await page.keyboard.press("Enter");
+  const told = page.locator(".notice").filter({ hasText: "128,000 tokens are assumed" });
+  await expect(told).toContainText("models.json");
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press("Alt+m");
+  await expect(page.getByRole("option", { name: /scripted.*128k assumed/ })).toBeVisible();
+});
+
+test.describe("a model that is described", () => {
+  const shop = { baseUrl: "http://127.0.0.1:9/v1", api: "openai-completions", apiKey: "none", models: [{ id: "measured", contextWindow: 32_000 }] };
+  test.use({ files: { "agent/models.json": JSON.stringify({ providers: { shop } }) } });
+
+  test("has a window that is no assumption", async ({ page, desk }) => {
+    await desk.enter(page);
+    await desk.begin(page);
+    await page.keyboard.press("Alt+m");
+    await page.keyboard.type("measured");
+    await expect(page.getByRole("option")).toHaveText(/measured\s*shop · 32k · no price known/);
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("meter")).toContainText("/ 32k");
+    await expect(page.getByRole("button", { name: "assumed", exact: true })).toHaveCount(0);
+  });
+});
+
 test("a window that was closed takes no other one with it", async ({ page, desk }) => {
   await desk.enter(page);
   await page.locator("#main").focus();
