@@ -174,8 +174,12 @@ test.describe("compaction", () => {
     await compacted(page, desk);
     // The summary stands between what it stands for and what was kept.
     await expect(page.getByText("The beginning of the conversation")).toBeVisible();
-    await expect(page.locator("[data-role=user], [data-role=compactionSummary]")).toHaveText([/first question/, /summarised/, /second question/]);
+    const said = page.locator("[data-role=user], [data-role=compactionSummary]");
+    await expect(said).toHaveText([/first question/, /summarised/, /second question/]);
     await expect(page.getByText("A long first answer.")).toBeVisible();
+    // Also where what the model still sees does not fill the window, so that nobody can scroll.
+    await page.reload();
+    await expect(said).toHaveText([/first question/, /summarised/, /second question/]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
 import { bind, collect, openEmbedded, openText } from "../src/envelope/model/album";
-import { bytes, dollars, grouped, percent, short, signed } from "../src/envelope/model/amount";
+import { bytes, dollars, grouped, isCount, moment, percent, short, signed } from "../src/envelope/model/amount";
 import { cut, isShowable, lineLimit, minimap, sections } from "../src/envelope/model/cap";
 import { chunks } from "../src/envelope/model/chunks";
 import { divide, price, tokens, total, totals } from "../src/envelope/model/count";
@@ -398,6 +398,8 @@ test("numbers are told as people read them", () => {
   expect([-1200, 0, 5].map(signed)).toEqual(["−1,200", "0", "+5"]);
   expect([0, 812, 8400, 9_960, 84_210, 999_499, 1_200_000].map(short)).toEqual(["0", "812", "8.4k", "10k", "84k", "999k", "1.2M"]);
   expect([0, 0.0004, 0.054, 0.5, 1].map(percent)).toEqual(["0.0%", "<0.1%", "5.4%", "50%", "100%"]);
-  expect([0, 999, 1000, 1536, 9999, 999_499, 999_500, 5_000_000, 4e12].map(bytes)).toEqual(["0 B", "999 B", "1.0 kB", "1.5 kB", "10 kB", "999 kB", "1.0 MB", "5.0 MB", "4000 GB"]);
+  expect([0, 999, 1000, 1536, 9999, 999_499, 999_500, 5_000_000, 4e12].map(bytes)).toEqual(["0 B", "999 B", "1.0 kB", "1.5 kB", "10 kB", "999 kB", "1.0 MB", "5.0 MB", "4.0 TB"]);
+  expect([0, -1, 1, 640, 2 ** 53, 1e300, Number.NaN, Number.POSITIVE_INFINITY].map(isCount)).toEqual([false, false, true, true, false, false, false, false]);
+  expect([0, -1, 1.5, 8.64e15, 8.65e15, Number.NaN].map((at) => moment(at)?.getTime())).toEqual([undefined, undefined, 1, 8.64e15, undefined, undefined]);
   expect([0.00001, 0.00123, 0.5, 12.345].map(dollars)).toEqual(["<$0.0001", "$0.0012", "$0.50", "$12.35"]);
 });

@@ -293,3 +293,13 @@ test("a time that nobody knew is not told", async ({ page }) => {
   await open(page, files(unknown as never));
   await expect(page.locator(".list time").first()).toHaveText("");
 });
+
+test("numbers that nobody can have counted are not told", async ({ page }) => {
+  const document = { kind: "document", fileName: "a.txt", mimeType: "text/plain", snippet: "Some words." };
+  const long = { kind: "long_text", content: "Twelve signs", collapsed: true };
+  const segments = [0, -5, 1e300, 2600].map((sizeBytes) => ({ ...document, sizeBytes })).concat([0, -1, 1e300].map((charCount) => ({ ...long, charCount })) as never[]);
+  await page.goto(made(files({ version: "1.0", messages: [{ id: "m", role: "user", timestamp: 1e300, segments }] })));
+  await expect(page.locator(".document .facts")).toHaveText([/size not known/, /size not known/, /size not known/, /2\.6 kB/]);
+  await expect(page.locator(".long .count")).toHaveText(["12 characters", "12 characters", "12 characters"]);
+  await expect(page.locator("body")).not.toContainText(/Invalid Date|e\+|NaN/);
+});

@@ -1,3 +1,4 @@
+import { sessionFile } from "./support/long";
 import { expect, test } from "./support/page";
 
 const PAYLOADS = [
@@ -75,4 +76,32 @@ test("the policy of the page stops what gets past everything else", async ({ pag
   const headers = (await fetch(`${desk.server.origin}/`)).headers;
   expect(headers.get("content-security-policy")).toContain("default-src 'none'");
   expect(headers.get("x-content-type-options")).toBe("nosniff");
+});
+
+test("a session whose numbers are nonsense is shown, and none of them is told as a fact", async ({ page, desk }) => {
+  const id = "11111111-2222-7333-8444-666666666666";
+  const stamp = "2026-11-15T10:00:00.000Z";
+  let parentId: string | null = null;
+  const entry = (type: string, members: object) => {
+    const line = { type, id: `${type}-${Math.random()}`, parentId, timestamp: stamp, ...members };
+    parentId = line.id;
+    return line;
+  };
+  const said = (content: string, timestamp: number) => entry("message", { message: { role: "user", content, timestamp } });
+  const lines = [
+    { type: "session", version: 3, id, timestamp: stamp, cwd: `${desk.server.folder}/project` },
+    said("At the beginning of all times", 0),
+    said("At the end of all times", Number.MAX_SAFE_INTEGER),
+    entry("compaction", { summary: "What was said.", firstKeptEntryId: "nobody", tokensBefore: 0 }),
+    said("Long after the end", 8_640_000_000_000_001),
+    said("Last year", Date.parse("2025-03-01T10:00:00.000Z")),
+  ];
+  await desk.server.write(sessionFile(desk.server, `2026-11-15T10-00-00-000Z_${id}`), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+  await desk.enter(page);
+  await page.locator("[data-session] .open").first().click();
+  await expect(page.locator("[data-role=user]").filter({ hasText: "Last year" }).locator("time")).toContainText("2025");
+  await expect(page.locator("[data-role=user]")).toHaveText([/beginning of all/, /At the end/, /Long after/, /Last year/]);
+  await expect(page.locator("[data-role=user] time")).toHaveCount(1);
+  await expect(page.locator("[data-role=compactionSummary] summary")).toHaveText("Earlier messages, summarised");
+  await expect(page.locator("body")).not.toContainText(/Invalid Date|NaN|1970/);
 });

@@ -73,6 +73,8 @@ export class Conversation {
   private held: AgentEvent[] | undefined;
   private opening: Promise<void> = Promise.resolve();
   private leave: (() => Promise<void>) | undefined;
+  /** Older messages are on their way. */
+  private older: Promise<void> | undefined;
   private readonly endings: (() => void)[] = [];
   private isClosed = false;
   /** Pictures of what was sent from here to wait, by its words. */
@@ -175,18 +177,29 @@ export class Conversation {
     await this.refresh();
   }
 
-  async loadOlder(): Promise<void> {
-    await this.try(() => this.messages.readOlder());
-    await this.readRequests();
+  /** Brings older messages, if there are any. Whoever asks while they come gets the same. */
+  loadOlder(): Promise<void> {
+    const read = async () => {
+      await this.try(() => this.messages.readOlder());
+      await this.readRequests();
+    };
+    if (this.messages.hasOlder) {
+      this.older ??= read().finally(() => (this.older = undefined));
+    }
+    return this.older ?? Promise.resolve();
   }
 
   /** Brings a message to the list that is not in it yet. */
   async reach(entryId: string): Promise<boolean> {
     while (!this.messages.has(entryId)) {
-      if (!this.messages.hasOlder || this.isClosed) {
+      const { count, hasOlder } = this.messages;
+      if (!hasOlder || this.isClosed) {
         return false;
       }
       await this.loadOlder();
+      if (this.messages.count === count && this.messages.hasOlder) {
+        return false; // They could not be read, and that was told.
+      }
     }
     return true;
   }

@@ -62,6 +62,11 @@ export class Messages {
     return this.live !== undefined;
   }
 
+  /** How many were read. */
+  get count(): number {
+    return this.items.length;
+  }
+
   /** When the first of those that were read was said. */
   get since(): number {
     return this.items[0]?.message.timestamp ?? Number.POSITIVE_INFINITY;

@@ -1,4 +1,5 @@
 /** Money and times in words. */
+import { moment } from "../envelope/model/amount";
 import { currentLanguage, t } from "../texts";
 
 /** $0.0042, $0.42, $12.30: never rounded to nothing. */
@@ -14,19 +15,23 @@ function locale(): string {
   return currentLanguage() === "zh" ? "zh-Hans" : "en";
 }
 
-/** The time of a day, with the day if it was another one. */
-export function time(at: number): string {
-  const date = new Date(at);
-  const isToday = date.toDateString() === new Date().toDateString();
+/** The time of a day, with the day if it was another one, and the year if that was. */
+export function time(at: Date): string {
+  const now = new Date();
+  const isToday = at.toDateString() === now.toDateString();
   return new Intl.DateTimeFormat(locale(), {
     hour: "2-digit",
     minute: "2-digit",
     ...(isToday ? {} : { month: "short", day: "numeric" }),
-  }).format(date);
+    ...(at.getFullYear() === now.getFullYear() ? {} : { year: "numeric" }),
+  }).format(at);
 }
 
-/** How long ago: now, 5 min, 3 h, 2 d. */
+/** How long ago: now, 5 min, 3 h, 2 d; a dash if nobody knows. */
 export function ago(at: number, now: number): string {
+  if (moment(at) === undefined) {
+    return "—";
+  }
   const minutes = Math.floor((now - at) / 60_000);
   if (minutes < 1) {
     return t("ago.now");

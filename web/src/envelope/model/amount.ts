@@ -21,9 +21,22 @@ export function percent(share: number): string {
   return share > 0 && share < 0.001 ? "<0.1%" : `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}%`;
 }
 
+/** Whether a number that somebody wrote down can be how many there are of something. */
+export function isCount(number: number): boolean {
+  return number >= 1 && number <= Number.MAX_SAFE_INTEGER;
+}
+
+/** The furthest time that a date can tell. */
+const LAST_MS = 8.64e15;
+
+/** A time that can be told. Nothing was said in 1970, or when no calendar reaches: whoever wrote that did not know. */
+export function moment(milliseconds: number): Date | undefined {
+  return milliseconds >= 1 && milliseconds <= LAST_MS ? new Date(milliseconds) : undefined;
+}
+
 /** In thousands, as disks and networks are counted: 512 B, 1.4 kB, 23 MB. */
 export function bytes(count: number): string {
-  const units = ["B", "kB", "MB", "GB"];
+  const units = ["B", "kB", "MB", "GB", "TB"];
   let [value, unit] = [count, 0];
   // What would be rounded to a thousand is one of the next.
   while (value >= 999.5 && unit < units.length - 1) {
