@@ -52,3 +52,25 @@ test("a link to a session that nobody has says so in the words of the page", asy
   await told.getByRole("link", { name: "Show the other sessions" }).click();
   await expect(page).toHaveURL(/#\/$/);
 });
+
+test("whoever begins to write while a link leads to its message goes on writing", async ({ page, desk }) => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Remember this");
+  await desk.settled(page);
+  const link = page.locator("[data-role=user]").getByRole("button", { name: /link/i });
+  await link.evaluate((button: HTMLButtonElement) => {
+    button.focus();
+    button.click();
+    document.querySelector("textarea")?.focus();
+  });
+  await expect(page).toHaveURL(/\/m\//);
+  // It takes some frames until a row stands where it shall.
+  await page.evaluate(async () => {
+    for (let frames = 0; frames < 45; frames += 1) {
+      await new Promise(requestAnimationFrame);
+    }
+  });
+  await expect(desk.editor(page)).toBeFocused();
+});
