@@ -77,3 +77,46 @@ test("a strip that comes late does not undo a newer one", async ({ page, desk })
   await expect(page.locator("a.small svg")).toHaveCount(3);
   await expect(page.getByRole("link", { name: /987,654/ })).toHaveCount(0);
 });
+
+test("whoever is at the end stays there, also if it moves on before the browser tells of a scrolling", async ({ page, desk }) => {
+  desk.model.says({ text: `Much. ${"Words and more words. ".repeat(400)}` });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Go");
+  await desk.settled(page);
+  const distance = await page.evaluate(async () => {
+    const scroller = document.querySelector(".scroller") as HTMLElement;
+    const frames = async (count: number) => {
+      for (let frame = 0; frame < count; frame += 1) {
+        await new Promise(requestAnimationFrame);
+      }
+    };
+    scroller.scrollTop -= 10;
+    await frames(3);
+    // Between two frames, so that the browser tells of the scrolling before anybody has measured anew.
+    await new Promise((resolve) => setTimeout(resolve));
+    scroller.scrollTop = scroller.scrollHeight;
+    // As if a question came up below it in the same moment.
+    (document.querySelector(".foot") as HTMLElement).style.paddingBottom = "200px";
+    await frames(5);
+    return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+  });
+  expect(distance).toBeLessThan(48);
+  // And who goes up is left there.
+  await page.locator(".scroller").hover();
+  await page.mouse.wheel(0, -300);
+  await expect(page.getByRole("button", { name: "To the end" })).toBeVisible();
+});
+
+test("whoever says something sees it, wherever he was reading", async ({ page, desk }) => {
+  desk.model.says({ text: `Much. ${"Words and more words. ".repeat(400)}` }, { text: "Little." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Go");
+  await desk.settled(page);
+  await page.locator("#main").focus();
+  await page.keyboard.press("Home");
+  await expect(page.getByRole("button", { name: "To the end" })).toBeVisible();
+  await desk.say(page, "And now?");
+  await expect(page.getByText("Little.")).toBeInViewport();
+});

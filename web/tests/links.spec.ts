@@ -63,7 +63,10 @@ test("whoever begins to write while a link leads to its message goes on writing"
   await link.evaluate((button: HTMLButtonElement) => {
     button.focus();
     button.click();
-    document.querySelector("textarea")?.focus();
+    const editor = document.querySelector("textarea") as HTMLTextAreaElement;
+    editor.focus();
+    editor.value = "Half a sent";
+    editor.dispatchEvent(new Event("input", { bubbles: true }));
   });
   await expect(page).toHaveURL(/\/m\//);
   // It takes some frames until a row stands where it shall.
@@ -73,4 +76,6 @@ test("whoever begins to write while a link leads to its message goes on writing"
     }
   });
   await expect(desk.editor(page)).toBeFocused();
+  await page.keyboard.type("ence");
+  await expect(desk.editor(page)).toHaveValue("Half a sentence");
 });

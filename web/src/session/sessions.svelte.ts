@@ -89,8 +89,11 @@ class Sessions {
 
   readSoon(what: "open" | "all"): void {
     this.isStale ||= what === "all";
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.read(), PAUSE_MS);
+    // Not put off by what happens meanwhile: where several sessions work, something always does.
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      void this.read();
+    }, PAUSE_MS);
   }
 
   async read(): Promise<void> {
