@@ -303,3 +303,12 @@ test("numbers that nobody can have counted are not told", async ({ page }) => {
   await expect(page.locator(".long .count")).toHaveText(["12 characters", "12 characters", "12 characters"]);
   await expect(page.locator("body")).not.toContainText(/Invalid Date|e\+|NaN/);
 });
+
+test("the treemap uses the room that a large window has", async ({ page }) => {
+  for (const [height, expected] of [[800, "460"], [1080, "620"], [2000, "720"]] as const) {
+    await page.setViewportSize({ width: 1600, height });
+    await page.goto(made(files(...session())));
+    await page.keyboard.press("t");
+    await expect(page.locator(".treemap > div > svg").first()).toHaveAttribute("height", expected);
+  }
+});
