@@ -110,15 +110,15 @@ fn messages(path: &[Arc<Kept>]) -> Vec<Spoken> {
     summary.into_iter().chain(path[first..at].iter().chain(&path[at + 1..]).filter_map(shown)).collect()
 }
 
-/// What was said on a path, which begins with the oldest entry, and is not shown to the model any more: everything before what the
-/// last compaction kept. Compactions before that one stand where they happened, as their summaries.
-pub fn left_out(path: &[Arc<Kept>]) -> Vec<Spoken> {
-    let Some((at, compaction)) = last_compaction(path) else {
-        return Vec::new();
+/// What an entry says that the model is not shown any more, as the last edit of it has it: of earlier compactions their summaries.
+/// Nothing if it says nothing, or was taken away.
+pub fn said(kept: &Arc<Kept>, edit: Option<&Kept>) -> Option<Spoken> {
+    let message = spoken_in(kept)?;
+    let message = match edit {
+        Some(Kept::Other(Entry::ContextEdit(edit))) => edit::apply(&message, edit.replacement.as_ref())?,
+        Some(Kept::Other(_) | Kept::Message { .. }) | None => message,
     };
-    let edits = edits(path);
-    let said = |kept: &Arc<Kept>| edited(&edits, kept, spoken_in(kept)?);
-    path[..first_kept(path, at, compaction)].iter().filter_map(said).collect()
+    Some((kept.id().clone(), message))
 }
 
 /// Where on a path begins what a compaction, which stands at `at`, kept as it was said.

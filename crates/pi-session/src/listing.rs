@@ -1,6 +1,6 @@
 //! What a session shows of itself to clients: lists that they read without knowing how it keeps things.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
 use pi_envelope::Tokens;
 use pi_transcript::{
@@ -12,7 +12,7 @@ use crate::{
     export,
     resources::SourceId,
     session::{SessionGone, Switch},
-    tree::{Kept, NoEntry},
+    tree::NoEntry,
 };
 
 /// How many letters of a message tell which one it is.
@@ -98,23 +98,6 @@ pub struct Whole {
     pub leaf: Option<EntryId>,
     /// On every branch, in the order of the file.
     pub entries: Vec<Entry>,
-}
-
-impl Whole {
-    /// The branch that ends at the leaf, the oldest entry first.
-    pub fn branch(self) -> Vec<Arc<Kept>> {
-        let mut entries: HashMap<EntryId, Entry> =
-            self.entries.into_iter().map(|entry| (entry.id().clone(), entry)).collect();
-        let mut branch = Vec::new();
-        let mut next = self.leaf;
-        // Each is taken away, so that a file whose entries go round in a circle ends too.
-        while let Some(entry) = next.take().and_then(|id| entries.remove(&id)) {
-            next = entry.parent_id().cloned();
-            branch.push(Arc::new(Kept::from(entry)));
-        }
-        branch.reverse();
-        branch
-    }
 }
 
 /// The tree of entries, in the order of the file.

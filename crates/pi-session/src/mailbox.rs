@@ -15,6 +15,7 @@ mod leave;
 mod letter;
 mod model;
 mod note;
+mod page;
 mod prompt;
 mod scribe;
 mod serve;

@@ -117,9 +117,10 @@ impl Session {
         self.ask(Request::Messages).await
     }
 
-    /// Some of what was said: at most `most` messages, nearest to that side.
+    /// Some of what was said: at most `most` messages, nearest to that side. Goes on above the summary of a compaction, to what it
+    /// stands for, which is read from the file.
     pub async fn messages_page(&self, side: Side, most: usize) -> Result<Page, ReadingError> {
-        Ok(self.ask(|reply| Request::Page(side, most, reply)).await??)
+        self.ask(|reply| Request::Page(side, most, reply)).await?
     }
 
     /// How full the window of the model is.

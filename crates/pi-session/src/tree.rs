@@ -24,12 +24,12 @@ use std::{
 use pi_policy::Moment;
 use pi_transcript::{
     Entry, EntryId, Line,
-    entry::{Base, Label, SessionName},
+    entry::{Base, ContextEdit, Label, SessionName},
     write_line,
 };
 
 use self::names::{Name, Names};
-pub use self::{kept::Kept, kind::Kind};
+pub use self::{kept::Kept, kind::Kind, region::LeftOut};
 use crate::uuid;
 
 /// An entry of one tree, as long as that tree lives.
@@ -111,6 +111,8 @@ pub struct Tree {
     /// What the next prompt is made of. Kept, because to walk the path costs more with every turn.
     region: Vec<Place>,
     labels: HashMap<EntryId, String>,
+    /// The edits of an entry, on every branch, in the order of the file.
+    edits: HashMap<EntryId, Vec<Place>>,
     name: Option<String>,
     destination: Destination,
     /// What lies before this offset is in the file.
@@ -145,6 +147,7 @@ impl Tree {
             held: HashMap::new(),
             region: Vec::new(),
             labels: HashMap::new(),
+            edits: HashMap::new(),
             name: None,
             destination,
             written,
@@ -168,7 +171,7 @@ impl Tree {
         let outline =
             Outline { id: entry.id().as_str(), parent: entry.parent_id().map(EntryId::as_str), kind: Kind::of(&entry) };
         let place = self.add(&outline, Span { offset: u64::MAX, length: 0 });
-        self.note(&entry);
+        self.note(place, &entry);
         self.held.insert(place, Arc::new(entry.into()));
         place
     }
@@ -179,6 +182,11 @@ impl Tree {
             Some(label) => self.labels.insert(target, label),
             None => self.labels.remove(&target),
         };
+    }
+
+    /// Remembers that the entry at `place` edits another one.
+    pub fn edit(&mut self, target: EntryId, place: Place) {
+        self.edits.entry(target).or_default().push(place);
     }
 
     /// Remembers the name of the session; the last one counts, and one without letters is none.
@@ -343,10 +351,11 @@ impl Tree {
         self.written = end;
     }
 
-    /// Notes what an entry says about the others and about the session.
-    pub(crate) fn note(&mut self, entry: &Entry) {
+    /// Notes what the entry at `place` says about the others and about the session.
+    pub(crate) fn note(&mut self, place: Place, entry: &Entry) {
         match entry {
             Entry::Label(Label { target_id, label, .. }) => self.label(target_id.clone(), label.clone()),
+            Entry::ContextEdit(ContextEdit { target_id, .. }) => self.edit(target_id.clone(), place),
             Entry::SessionInfo(SessionName { name, .. }) => self.rename(name.as_deref()),
             Entry::Message(_)
             | Entry::ModelChange(_)
@@ -356,7 +365,6 @@ impl Tree {
             | Entry::Custom(_)
             | Entry::CustomMessage(_)
             | Entry::Usage(_)
-            | Entry::ContextEdit(_)
             | Entry::Other(_) => {}
         }
     }

@@ -10,14 +10,14 @@ use crate::{
 use pi_engine::Change;
 use pi_session::{
     CommandInfo, CommandSource, Journey, KeyFault, NavigateError, Press, Session, SessionGone, Summarise,
-    context::{self, Spoken},
-    listing::ReadingError,
+    context::Spoken,
+    listing::{Page, ReadingError, Side},
     models::{Absence, Choice},
     queue::When,
     retry::LeftAlone,
     tree::NoEntry,
 };
-use pi_transcript::{EntryId, Message, ModelId, ProviderId, SessionId, ThinkingLevel};
+use pi_transcript::{Message, ModelId, ProviderId, SessionId, ThinkingLevel};
 use pi_wire::{
     Data, Error, SessionCommand,
     command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
@@ -253,65 +253,30 @@ fn slash_command(command: CommandInfo) -> Option<SlashCommand> {
     })
 }
 
-/// What there is above the messages that a page is taken from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Above {
-    /// They begin with the summary of a compaction, and what it stands for can be read too.
-    Compacted,
-    Nothing,
-}
-
 /// All that the model is shown, or the page that is asked for. Pages go on above the summary of a compaction, to what it stands for.
 async fn said(session: &Session, wanted: &GetMessages) -> Result<Outcome, SessionGone> {
-    let shown = session.messages().await?;
-    let first = shown.first().filter(|(_, message)| matches!(&**message, Message::CompactionSummary(_)));
-    let Some((summary, _)) = first else {
-        return Ok(messages(&shown, wanted, Above::Nothing));
+    let (side, member) = match (&wanted.before, &wanted.after) {
+        (_, Some(after)) => (Side::After(after.clone()), Some("after")),
+        (Some(before), None) => (Side::Before(before.clone()), Some("before")),
+        (None, None) => (Side::End, None),
     };
-    let is_shown = |entry: &EntryId| shown.iter().any(|(id, _)| id == entry);
-    let is_above = match (&wanted.before, &wanted.after) {
-        (_, Some(after)) => !is_shown(after),
-        (Some(before), None) => before == summary || !is_shown(before),
-        (None, None) => false,
-    };
-    if !is_above {
-        return Ok(messages(&shown, wanted, Above::Compacted));
-    }
-    // Read from the file: what the model does not see is not held.
-    let mut all = match session.whole().await {
-        Ok(whole) => context::left_out(&whole.branch()),
-        Err(ReadingError::Gone(gone)) => return Err(gone),
-        Err(fault) => return Ok(Err(Undone::from(Error::StorageFailed { reason: fault.to_string() }))),
-    };
-    all.extend(shown);
-    Ok(messages(&all, wanted, Above::Nothing))
-}
-
-/// All of these, or the page of them that is asked for.
-fn messages(spoken: &[Spoken], wanted: &GetMessages, above: Above) -> Outcome {
-    if wanted.limit.is_none() && wanted.before.is_none() && wanted.after.is_none() {
-        let messages = spoken.iter().map(|(_, message)| Message::clone(message)).collect();
-        return told(Data::GetMessages(MessageList { messages, entry_ids: None, has_more: None }));
+    if side == Side::End && wanted.limit.is_none() {
+        let messages = session.messages().await?.iter().map(|(_, message)| Message::clone(message)).collect();
+        return Ok(told(Data::GetMessages(MessageList { messages, entry_ids: None, has_more: None })));
     }
     let limit = wanted.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let place = |entry: &EntryId, member| {
-        let found = spoken.iter().position(|(id, _)| id == entry);
-        let missing = || Missing::Entry { id: entry.clone(), member: Some(member) };
-        found.ok_or_else(|| Undone::from(Error::NotFound(missing())))
-    };
-    let (page, has_more) = match (&wanted.before, &wanted.after) {
-        (_, Some(after)) => {
-            let rest = &spoken[place(after, "after")? + 1..];
-            (&rest[..rest.len().min(limit)], rest.len() > limit)
+    let Page { messages, has_more } = match session.messages_page(side, limit).await {
+        Ok(page) => page,
+        Err(ReadingError::Gone(gone)) => return Err(gone),
+        Err(ReadingError::NoEntry(NoEntry { id })) => {
+            return Ok(Err(Undone::from(Error::NotFound(Missing::Entry { id, member }))));
         }
-        (before, None) => {
-            let end = before.as_ref().map(|entry| place(entry, "before")).transpose()?.unwrap_or(spoken.len());
-            let start = end.saturating_sub(limit);
-            (&spoken[start..end], start > 0 || above == Above::Compacted)
+        Err(fault @ ReadingError::File(_)) => {
+            return Ok(Err(Undone::from(Error::StorageFailed { reason: fault.to_string() })));
         }
     };
-    let (entry_ids, messages) = page.iter().map(|(id, message)| (id.clone(), Message::clone(message))).unzip();
-    told(Data::GetMessages(MessageList { messages, entry_ids: Some(entry_ids), has_more: Some(has_more) }))
+    let (entry_ids, messages) = messages.iter().map(|(id, message)| (id.clone(), Message::clone(message))).unzip();
+    Ok(told(Data::GetMessages(MessageList { messages, entry_ids: Some(entry_ids), has_more: Some(has_more) })))
 }
 
 async fn set_model(session: &Session, provider: &ProviderId, model: &ModelId) -> Result<Outcome, SessionGone> {

@@ -128,8 +128,8 @@ impl Lines {
                 Line::Entry(entry) => {
                     let id = entry.id().as_str();
                     let parent = entry.parent_id().map(EntryId::as_str);
-                    self.tree.add(&Outline { id, parent, kind: Kind::of(&entry) }, span);
-                    self.tree.note(&entry);
+                    let place = self.tree.add(&Outline { id, parent, kind: Kind::of(&entry) }, span);
+                    self.tree.note(place, &entry);
                 }
                 Line::Unreadable(_) => self.unreadable += 1,
                 Line::Header(_) | Line::Foreign(_) => {}
@@ -145,8 +145,9 @@ impl Lines {
         }
         let role = glance.message.as_ref().and_then(|message| message.role.as_deref());
         let kind = Kind::named(&glance.kind, role, glance.custom_type.as_deref());
-        self.tree.add(&Outline { id, parent: parent.as_deref(), kind }, span);
+        let place = self.tree.add(&Outline { id, parent: parent.as_deref(), kind }, span);
         match (kind, &glance.target_id) {
+            (Kind::ContextEdit, Some(target)) => self.tree.edit((&**target).into(), place),
             (Kind::Label, Some(target)) => {
                 self.tree.label((&**target).into(), glance.label.as_deref().map(str::to_owned));
             }

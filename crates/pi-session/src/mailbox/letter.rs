@@ -69,7 +69,7 @@ pub(crate) enum Request {
     State(oneshot::Sender<State>),
     Messages(oneshot::Sender<Vec<Spoken>>),
     /// Some of them, so many at most.
-    Page(Side, usize, oneshot::Sender<Result<Page, NoEntry>>),
+    Page(Side, usize, oneshot::Sender<Result<Page, ReadingError>>),
     ContextUsage(oneshot::Sender<ContextUsage>),
     Stats(oneshot::Sender<Result<SessionStats, ReadingError>>),
     /// The newest entries of the tree, so many at most.

@@ -28,7 +28,7 @@ impl Mailbox {
             Request::Idle(reply) => self.wait_until_idle(reply),
             Request::State(reply) => answer(reply, self.state()),
             Request::Messages(reply) => answer(reply, context::build(&self.tree.entries()).messages),
-            Request::Page(side, most, reply) => answer(reply, self.page(&side, most)),
+            Request::Page(side, most, reply) => self.page(&side, most, reply),
             Request::ContextUsage(reply) => answer(reply, self.context_usage()),
             Request::Stats(reply) => self.stats(reply),
             Request::Outline(most, reply) => self.outline(most, reply),

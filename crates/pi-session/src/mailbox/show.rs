@@ -7,17 +7,13 @@ use tokio::sync::oneshot;
 
 use super::{Mailbox, answer, letter::Letter, note::full_output, tree::piece};
 use crate::{
-    context, cut,
-    listing::{self, Counted, Outline, OutputError, Page, ReadingError, Side, Whole},
+    cut,
+    listing::{self, Counted, Outline, OutputError, ReadingError, Whole},
     run::aside,
-    tree::{Kept, NoEntry},
+    tree::Kept,
 };
 
 impl Mailbox {
-    pub(super) fn page(&self, side: &Side, most: usize) -> Result<Page, NoEntry> {
-        listing::page(context::build(&self.tree.entries()).messages, side, most)
-    }
-
     /// How full the window of the model is. After a compaction nobody knows until the model has answered.
     pub(super) fn context_usage(&self) -> ContextUsage {
         let path = self.tree.entries();

@@ -85,6 +85,11 @@ impl Kind {
         }
     }
 
+    /// Whether it can have said something: a message, or a summary of some.
+    pub const fn speaks(self) -> bool {
+        self.is_message() || matches!(self, Self::Compaction | Self::BranchSummary | Self::CustomMessage)
+    }
+
     /// Whether it is a message of any role.
     pub const fn is_message(self) -> bool {
         matches!(self, Self::User | Self::Assistant | Self::ToolResult | Self::OtherMessage)

@@ -1,11 +1,19 @@
-//! Which entries the next prompt is made of.
+//! Which entries the next prompt is made of, and which it is not any more.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use pi_transcript::Entry;
 
 use super::{Kept, Kind, Place, Span, Tree};
 use crate::{context, offer};
+
+/// An entry of the current path that the model is not shown any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftOut {
+    pub place: Place,
+    /// The last edit of it on the path.
+    pub edit: Option<Place>,
+}
 
 impl Tree {
     /// The entries that must be held before [`entries`](Self::entries) can be asked for, with their places in the file.
@@ -33,28 +41,51 @@ impl Tree {
     /// If an entry is not held that must be known to say more, that is the last word for now.
     pub(super) fn compute_region(&self) -> Vec<Place> {
         let path = self.path(self.leaf);
-        let mut start = 0;
-        for (index, place) in path.iter().enumerate().rev() {
-            if self.kind(*place) != Kind::Compaction {
-                continue;
-            }
-            let Some(entry) = self.held.get(place) else {
-                return vec![*place];
-            };
-            // What only calls itself a compaction is none.
-            if let Kept::Other(Entry::Compaction(compaction)) = &**entry {
-                let kept = compaction.first_kept_entry_id.as_str();
-                let is_kept = |place: &Place| self.names.is(self.nodes[place.index()].name, kept);
-                start = path[..index].iter().position(is_kept).unwrap_or(index);
-                break;
-            }
-        }
+        let start = match self.first_kept(&path) {
+            Ok(start) => start,
+            Err(unknown) => return vec![unknown],
+        };
         let mut region = self.settings_before(&path, start);
         // The first one counts in any case: a compaction may name an entry that nobody sees.
         let seen =
             path[start..].iter().enumerate().filter(|(index, place)| *index == 0 || self.kind(**place).is_seen());
         region.extend(seen.map(|(_, place)| *place));
         region
+    }
+
+    /// What can have been said on the current path before what the last compaction kept, the oldest first; see
+    /// [`context::said`]. Nothing before everything that [`missing`](Self::missing) names is held.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        let path = self.path(self.leaf);
+        let Ok(start) = self.first_kept(&path) else { return Vec::new() };
+        // A parent stands before its child, so a path is sorted.
+        let is_on_path = |place: &Place| path.binary_search(place).is_ok();
+        let last_edits = self.edits.iter().filter_map(|(target, edits)| {
+            let target = self.names.find(target.as_str())?;
+            // Nobody edits what is yet to come.
+            let last = edits.iter().rev().find(|edit| **edit > target && is_on_path(edit))?;
+            Some((target, *last))
+        });
+        let last_edits: HashMap<Place, Place> = last_edits.collect();
+        let speaking = path[..start].iter().filter(|place| self.kind(**place).speaks());
+        speaking.map(|place| LeftOut { place: *place, edit: last_edits.get(place).copied() }).collect()
+    }
+
+    /// Where on a path begins what its last compaction kept; at its beginning, if there is none. Refused with a compaction that
+    /// is not held.
+    fn first_kept(&self, path: &[Place]) -> Result<usize, Place> {
+        for (index, place) in path.iter().enumerate().rev() {
+            if self.kind(*place) != Kind::Compaction {
+                continue;
+            }
+            // What only calls itself a compaction is none.
+            if let Kept::Other(Entry::Compaction(compaction)) = &**self.held.get(place).ok_or(*place)? {
+                let kept = compaction.first_kept_entry_id.as_str();
+                let is_kept = |place: &Place| self.names.is(self.nodes[place.index()].name, kept);
+                return Ok(path[..index].iter().position(is_kept).unwrap_or(index));
+            }
+        }
+        Ok(0)
     }
 
     /// The last entries before `start` that tell model, thinking level and offer, whatever those behind it tell.

@@ -344,6 +344,26 @@ async fn messages_come_in_pages() {
 }
 
 #[tokio::test]
+async fn page_above_a_compaction_reads_its_own_lines_and_no_others() {
+    let answers = ["One.", "Two.", "Three.", "Summary.", "Beginning."];
+    let answers = answers.map(|text| Answer::new().text(text).usage(10, 3).reply());
+    let nearly_nothing = pi_session::cut::Settings { keep_recent_tokens: 1, ..pi_session::cut::Settings::default() };
+    let mut stage = Stage::with(answers, |blueprint| blueprint.compaction = nearly_nothing).await;
+    for words in ["first", "second", "third"] {
+        stage.play(words).await;
+    }
+    stage.session.compact(None).await.unwrap();
+    stage.session.flush().await.unwrap();
+    // Whoever reads the whole file meets a line that is none.
+    let written = std::fs::read_to_string(stage.file()).unwrap();
+    let damaged =
+        written.lines().map(|line| if line.contains("\"first\"") { "?".repeat(line.len()) } else { line.to_owned() });
+    std::fs::write(stage.file(), damaged.map(|line| line + "\n").collect::<String>()).unwrap();
+    let (summary, _) = stage.session.messages().await.unwrap().swap_remove(0);
+    check_page(&stage, Side::Before(summary), "second, Two., third +").await;
+}
+
+#[tokio::test]
 async fn page_beside_a_message_that_is_not_there_is_refused() {
     let stage = Stage::new([]).await;
     let lost = stage.session.messages_page(Side::After("nobody".into()), 3).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pi_session::{
     context::{self, Context},
-    tree::{Destination, Kept, Kind, Outline, Span, Tree},
+    tree::{Destination, Kept, Kind, LeftOut, Outline, Span, Tree},
 };
 use pi_transcript::{Entry, EntryId};
 use proptest::prelude::*;
@@ -66,11 +66,16 @@ fn of_two_compactions_the_last_counts_and_the_first_is_silent() {
     );
 }
 
-/// What of the entries, which are a path, the model is not shown any more.
+/// What of the path to the last entry the model is not shown any more.
 #[track_caller]
 fn check_left_out(text: &str, expected: &[&str]) {
-    let path: Vec<Arc<Kept>> = notation::entries(text).into_iter().map(|entry| Arc::new(entry.into())).collect();
-    assert_eq!(described(&context::left_out(&path)), expected);
+    let tree = notation::tree(text);
+    let said = |left: LeftOut| {
+        let edit = left.edit.and_then(|edit| tree.held(edit));
+        context::said(tree.held(left.place)?, edit.map(|edit| &**edit))
+    };
+    let said: Vec<_> = tree.left_out().into_iter().filter_map(said).collect();
+    assert_eq!(described(&said), expected);
 }
 
 #[test]
@@ -84,6 +89,14 @@ fn what_the_last_compaction_left_out_is_told_with_the_summaries_in_it() {
         "a - user one\nb a user two\nc b compaction b first\nd c user three\ne d user four\n1 e edit d changed\n\
          2 1 edit a\nf 2 compaction e second\ng f user five",
         &["b: user two", "c: summary first", "d: user changed"],
+    );
+}
+
+#[test]
+fn edit_of_another_branch_changes_nothing_that_was_left_out() {
+    check_left_out(
+        "a - user one\nb a user two\n1 b edit a changed\nc b user three\nd c compaction c so far",
+        &["a: user one", "b: user two"],
     );
 }
 
