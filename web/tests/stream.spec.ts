@@ -22,19 +22,37 @@ test("a connection that breaks in the middle of a stream loses nothing", async (
   await expect(page.locator("[data-role=assistant] .prose")).toHaveText(`Start. ${words.join("").trim()}`);
 });
 
-test("a server that is killed comes back, and the page with it", async ({ page, desk }) => {
+test("a server that is killed comes back, and the page with it, by itself", async ({ page, desk }) => {
+  desk.allow(/WebSocket|ERR_|readyz/);
+  desk.model.says({ text: "Here." }, { text: "Here again." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Hello");
+  await desk.settled(page);
+  const place = page.url();
+  await desk.server.kill();
+  await expect(page.locator("[data-link=offline]:visible, [data-link=connecting]:visible").first()).toBeVisible();
+  await expect(page.locator("[data-role=user]")).toContainText("Hello");
+  await desk.server.launch();
+  // The cookie is as good as before: nobody fetches a ticket.
+  await expect(page.locator("[data-link=live]:visible").first()).toBeVisible({ timeout: 30_000 });
+  await expect(page).toHaveURL(place);
+  await expect(page.locator("[data-role=user]")).toContainText("Hello");
+  await desk.say(page, "And now?");
+  await expect(page.getByText("Here again.")).toBeVisible();
+});
+
+test("whoever takes the token away shuts browsers out, until they bring a ticket", async ({ page, desk }) => {
   desk.allow(/WebSocket|ERR_|readyz|401/);
   await desk.enter(page);
   await desk.begin(page);
   await desk.say(page, "Hello");
   await desk.settled(page);
-  await desk.server.kill();
-  await expect(page.locator("[data-link=offline]:visible, [data-link=connecting]:visible").first()).toBeVisible();
-  await expect(page.locator("[data-role=user]")).toContainText("Hello");
-  await desk.server.launch();
-  // The new server does not know the cookie of the old one, and says so instead of a spinner.
-  await expect(page.getByText("This browser is not let in yet")).toBeVisible({ timeout: 30_000 });
   const place = page.url();
+  await desk.server.kill();
+  await desk.server.remove("agent/server/token");
+  await desk.server.launch();
+  await expect(page.getByText("This browser is not let in yet")).toBeVisible({ timeout: 30_000 });
   await page.goto(await desk.server.address());
   await expect(page).toHaveURL(place);
   await expect(page.locator("[data-role=user]")).toContainText("Hello");

@@ -2,10 +2,12 @@
 //!
 //! Whoever holds the token of this server may, and nobody else, on loopback too: other users and other programs of this
 //! machine reach it as well. A browser cannot send a token with a WebSocket, so it brings a ticket that works once and
-//! gets a cookie for it. Pages of other sites are told by `Host` and `Origin` and never get as far as a credential.
+//! gets a [`cookie`] for it that the token has sealed. Pages of other sites are told by `Host` and `Origin` and never get as
+//! far as a credential.
 //!
 //! Start with [`Door::enter`].
 
+mod cookie;
 mod origin;
 mod secret;
 mod token;
@@ -16,7 +18,9 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use self::cookie::Seal;
 pub use self::{
+    cookie::COOKIE_MS,
     origin::Hosts,
     secret::Secret,
     token::{TokenError, load as load_token, load_or_create, look as look_at_token},
@@ -24,9 +28,7 @@ pub use self::{
 
 /// How long a ticket waits to be used.
 pub const TICKET_MS: u64 = 10 * 60 * 1000;
-/// How long a cookie is good after it was used last; browsers keep it so long after the login.
-pub const COOKIE_MS: u64 = 30 * 24 * 60 * 60 * 1000;
-/// Tickets and cookies that may be out at a time; the oldest goes.
+/// Tickets that may be out at a time; the oldest goes.
 const MOST: usize = 256;
 
 /// What is asked of somebody who comes.
@@ -101,24 +103,20 @@ impl Refused {
 pub struct Door {
     rule: Rule,
     token: Secret,
+    seal: Seal,
     hosts: Hosts,
-    /// Not a task: looked at once per connection, for as long as a comparison takes.
-    papers: Mutex<Papers>,
+    /// What was given out, by digest, and when. Not a task: looked at once per login, for as long as a comparison takes.
+    tickets: Mutex<Tickets>,
 }
 
-/// What was given out, by digest: who reads our memory finds no cookie.
-#[derive(Debug, Default)]
-struct Papers {
-    tickets: HashMap<[u8; 32], u64>,
-    cookies: HashMap<[u8; 32], u64>,
-}
+type Tickets = HashMap<[u8; 32], u64>;
 
 impl Door {
     pub fn new(rule: Rule, token: Secret, hosts: Hosts, at: SocketAddr) -> Result<Self, NotLoopback> {
         if rule == Rule::Anybody && !at.ip().is_loopback() {
             return Err(NotLoopback(at));
         }
-        Ok(Self { rule, token, hosts, papers: Mutex::new(Papers::default()) })
+        Ok(Self { rule, seal: Seal::of(&token), token, hosts, tickets: Mutex::default() })
     }
 
     /// Whether the request was meant for us and comes from no other site. All that `/healthz` asks.
@@ -142,51 +140,36 @@ impl Door {
         }
         let name = visitor.cookie();
         let cookie = visitor.cookies.and_then(|cookies| value(cookies, &name)).ok_or(Refused::NoCredential)?;
-        let mut papers = self.papers();
-        match papers.cookies.get_mut(&Secret::digest(cookie)) {
-            Some(used) if now.saturating_sub(*used) < COOKIE_MS => {
-                *used = now;
-                Ok(())
-            }
-            Some(_) | None => Err(Refused::Credential),
-        }
+        if self.seal.is_good(cookie, now) { Ok(()) } else { Err(Refused::Credential) }
     }
 
     /// A ticket for a browser: good once, for some minutes.
     pub fn ticket(&self, now: u64) -> Secret {
         let ticket = Secret::random();
-        let mut papers = self.papers();
-        papers.tickets.retain(|_, made| now.saturating_sub(*made) < TICKET_MS);
-        insert(&mut papers.tickets, Secret::digest(ticket.reveal()), now);
+        let mut tickets = self.tickets();
+        tickets.retain(|_, made| now.saturating_sub(*made) < TICKET_MS);
+        if tickets.len() >= MOST
+            && let Some(oldest) = tickets.iter().min_by_key(|(_, made)| **made).map(|(digest, _)| *digest)
+        {
+            tickets.remove(&oldest);
+        }
+        tickets.insert(Secret::digest(ticket.reveal()), now);
         ticket
     }
 
     /// A cookie in the place of a ticket.
     pub fn exchange(&self, ticket: &str, now: u64) -> Result<Secret, Refused> {
-        let mut papers = self.papers();
-        let made = papers.tickets.remove(&Secret::digest(ticket)).ok_or(Refused::Ticket)?;
+        let made = self.tickets().remove(&Secret::digest(ticket)).ok_or(Refused::Ticket)?;
         if now.saturating_sub(made) >= TICKET_MS {
             return Err(Refused::Ticket);
         }
-        let cookie = Secret::random();
-        papers.cookies.retain(|_, used| now.saturating_sub(*used) < COOKIE_MS);
-        insert(&mut papers.cookies, Secret::digest(cookie.reveal()), now);
-        Ok(cookie)
+        Ok(self.seal.cookie(now))
     }
 
-    fn papers(&self) -> MutexGuard<'_, Papers> {
+    fn tickets(&self) -> MutexGuard<'_, Tickets> {
         // Nothing in here can panic half-way.
-        self.papers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn insert(papers: &mut HashMap<[u8; 32], u64>, digest: [u8; 32], now: u64) {
-    if papers.len() >= MOST
-        && let Some(oldest) = papers.iter().min_by_key(|(_, at)| **at).map(|(digest, _)| *digest)
-    {
-        papers.remove(&oldest);
-    }
-    papers.insert(digest, now);
 }
 
 /// The scheme is a word in any case, as HTTP has it.
@@ -261,9 +244,8 @@ mod tests {
         assert_eq!(door.exchange(late.reveal(), TICKET_MS), Err(Refused::Ticket));
         let line = format!("theme=dark; pi_session_3141={}", cookie.reveal());
         let visitor = Visitor { cookies: Some(&line), ..HOST };
-        assert_eq!(door.enter(&visitor, COOKIE_MS - 1), Ok(()));
-        assert_eq!(door.enter(&visitor, 2 * COOKIE_MS - 2), Ok(()));
-        assert_eq!(door.enter(&visitor, 4 * COOKIE_MS), Err(Refused::Credential));
+        assert_eq!(door.enter(&visitor, COOKIE_MS), Ok(()));
+        assert_eq!(door.enter(&visitor, COOKIE_MS + 1), Err(Refused::Credential));
     }
 
     #[test]

@@ -54,6 +54,10 @@ export class PiServer {
     await writeFile(path, text);
   }
 
+  async remove(name: string): Promise<void> {
+    await rm(join(this.folder, name));
+  }
+
   async token(): Promise<string> {
     return (await readFile(join(this.folder, "agent", "server", "token"), "utf8")).trim();
   }

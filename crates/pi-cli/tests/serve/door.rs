@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
+use nix::sys::signal::Signal;
 use pi_testkit::{Client, Script, client::refused, model::Answer};
 use serde_json::json;
 use tokio::{
@@ -484,6 +485,40 @@ async fn refusals_say_in_one_form_what_is_wrong_and_what_to_do() {
         let told: serde_json::Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{body}: {error}"));
         assert!(told["error"].is_string() && told["hint"].as_str().is_some_and(|said| said.contains(hint)), "{told}");
     }
+}
+
+#[test]
+fn cookie_of_a_browser_outlives_the_server_and_not_its_token() {
+    let mut serving = Serving::start(Script::new());
+    let address = serving.address.clone();
+    let cookie = serving.block_on(async {
+        let token = format!("authorization: Bearer {}\r\ncontent-length: 0\r\nconnection: close\r\n", serving.token());
+        let (_, body) = http(&serving, &format!("POST /ticket HTTP/1.1\r\nhost: {address}\r\n{token}\r\n")).await;
+        let told: serde_json::Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{body}: {error}"));
+        let body = json!({"ticket": told["ticket"]}).to_string();
+        let head = format!("content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n", body.len());
+        let login = format!("POST /login HTTP/1.1\r\nhost: {address}\r\n{head}\r\n{body}");
+        let (status, head, body) = request_to(&address, &login).await;
+        assert_eq!(status, 204, "{body}");
+        let line = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
+        line.split_once("; ").expect("rules").0.to_owned()
+    });
+    // The name of a cookie has the port of the server that gave it.
+    let (name, value) = cookie.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())).expect("both");
+    let enter = |serving: &Serving| {
+        let port = serving.address.rsplit(':').next().expect("a port");
+        let name = name.replace(address.rsplit(':').next().expect("a port"), port);
+        let request = get("/readyz", &serving.address, &format!("cookie: {name}={value}\r\n"));
+        serving.block_on(http(serving, &request)).0
+    };
+    assert_eq!(enter(&serving), 200);
+    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        serving.restart(signal);
+        assert_eq!(enter(&serving), 200, "{signal}");
+    }
+    remove(&serving.room.at("agent/server/token"));
+    serving.restart(Signal::SIGTERM);
+    assert_eq!(enter(&serving), 401);
 }
 
 #[tokio::test]
