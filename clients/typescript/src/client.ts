@@ -56,6 +56,11 @@ export interface RequestOptions {
    * said: who asked may want something else by then.
    */
   waitForCircuit?: boolean;
+  /**
+   * Whether it is about the connection that there is, and about no other: it neither waits for a new one nor is sent again there, but
+   * rejected with {@link ConnectionLost}.
+   */
+  thisConnection?: boolean;
   /** Stops waiting. The command itself goes on; use `abort` to end a run. */
   signal?: AbortSignal;
 }
@@ -73,6 +78,8 @@ interface Pending {
   frame: string;
   /** Whether it went out on the connection that there is. */
   isSent: boolean;
+  /** Whether it goes with that connection. */
+  isOfConnection: boolean;
   resolve(response: SuccessResponse): void;
   reject(error: Error): void;
 }
@@ -176,7 +183,7 @@ export class PiClient {
       const head = { id, idempotencyKey: id, dependsOn, ifSessionVersion };
       const frame = JSON.stringify(Object.assign({ id }, command, defined(head)));
       try {
-        return (await this.send(id, command.type, frame, options.signal)) as SuccessResponse<Name>;
+        return (await this.send(id, command.type, frame, options)) as SuccessResponse<Name>;
       } catch (error) {
         const wait = error instanceof PiError && left > 0 ? this.waitFor(error, command.type, backoff, options) : undefined;
         if (wait === undefined) {
@@ -256,7 +263,7 @@ export class PiClient {
     id: string,
     command: string,
     frame: string,
-    signal: AbortSignal | undefined,
+    { signal, thisConnection: isOfConnection = false }: RequestOptions,
   ): Promise<SuccessResponse> {
     return new Promise((resolve, reject) => {
       const stop = () => {
@@ -266,12 +273,16 @@ export class PiClient {
       if (signal?.aborted) {
         return stop();
       }
+      if (isOfConnection && this.ready === undefined) {
+        return reject(new ConnectionLost("there is no connection"));
+      }
       signal?.addEventListener("abort", stop, { once: true });
       const settled = () => signal?.removeEventListener("abort", stop);
       this.pending.set(id, {
         command,
         frame,
         isSent: false,
+        isOfConnection,
         resolve: (response) => (settled(), resolve(response)),
         reject: (error) => (settled(), reject(error)),
       });
@@ -518,8 +529,12 @@ export class PiClient {
     clearTimeout(this.silenceTimer);
     this.transport = undefined;
     this.ready = undefined;
-    for (const pending of this.pending.values()) {
+    for (const [id, pending] of this.pending) {
       pending.isSent = false;
+      if (pending.isOfConnection) {
+        this.pending.delete(id);
+        pending.reject(new ConnectionLost(reason));
+      }
     }
     if (this.opening !== undefined && this.attempt >= this.connectAttempts) {
       const advice = this.options.reconnect === false ? "" : "; does the server run (`pi serve`), and here?";

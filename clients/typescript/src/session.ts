@@ -1,6 +1,6 @@
 import { ask, type AskOptions } from "./ask.js";
 import type { CommandOf, PiClient, RequestOptions } from "./client.js";
-import { AlreadyListening, PiError } from "./errors.js";
+import { AlreadyListening, ConnectionLost, PiError } from "./errors.js";
 import type {
   AgentEvent,
   Answer,
@@ -156,7 +156,12 @@ export class Session {
       if (this.listeners.delete(listener) && this.listeners.size === 0) {
         this.at = undefined;
         this.isJoined = false;
-        await this.client.request({ type: "unsubscribe", sessionId: this.id });
+        // With the connection the subscription is gone, and there is nothing to wait for.
+        await this.client.request({ type: "unsubscribe", sessionId: this.id }, { thisConnection: true }).catch((error: unknown) => {
+          if (!(error instanceof ConnectionLost)) {
+            throw error;
+          }
+        });
       }
     };
   }

@@ -152,6 +152,41 @@ const slowLink = async (t, port, bytes) => {
   return /** @type {import("node:net").AddressInfo} */ (proxy.address()).port;
 };
 
+for (const last of ["prompt", "unsubscribe"]) {
+  test(`an answer ends although the server goes away for good after ${last}`, { timeout: 10_000 }, async (t) => {
+    const heard = [];
+    const { listening, url } = await pretended(t, (frame, say) => {
+      heard.push(frame.type);
+      if (frame.type === "subscribe") {
+        say(answer(frame, { success: true, data: { sessionInfo: {}, epoch: "e", seq: 0, resume: "live" } }));
+      } else if (frame.type === "prompt") {
+        const event = (seq, event) => say({ type: "event", sessionId: "s", epoch: "e", seq, event });
+        event(1, { type: "agent_start" });
+        event(2, { type: "message_start", message: { role: "user", content: "Hi", timestamp: 0 } });
+        event(3, { type: "message_update", assistantMessageEvent: { type: "text_delta", delta: "Hello." } });
+        event(4, { type: "agent_settled" });
+        say(answer(frame, { success: true }));
+      }
+      if (frame.type === last) {
+        listening.close();
+        // What was said before is read first.
+        listening.clients.forEach((socket) => socket.close());
+      }
+    });
+    const pi = await client({ url, token: "x" });
+    let text = "";
+    for await (const piece of pi.session("s").ask("Hi")) {
+      text += piece;
+      if (last === "prompt") {
+        await until(() => pi.state.state !== "live");
+      }
+    }
+    assert.equal(text, "Hello.");
+    assert.deepEqual(heard, ["subscribe", "prompt", ...(last === "prompt" ? [] : ["unsubscribe"])]);
+    assert.equal(pi["pending"].size, 0);
+  });
+}
+
 test("a large answer on a slow link is waited for as long as it comes", async (t) => {
   const asked = [];
   const { listening, url } = await pretended(t, (frame, say) => {
