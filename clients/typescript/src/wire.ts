@@ -1565,6 +1565,15 @@ parentId: EntryId | null,
 timestamp: string, };
 
 /**
+ * A model that cannot be asked for want of a credential.
+ */
+export type LackingModel = { provider: ProviderId, id: ModelId, 
+/**
+ * The variables in which the server looks for a credential; any of them will do.
+ */
+needs: Array<string>, };
+
+/**
  * To `get_last_assistant_text`.
  */
 export type LastAssistantText = { text: string | null, };
@@ -1630,6 +1639,10 @@ cost?: number,
  */
 updatedAt?: string, 
 /**
+ * The beginning of what was said first, in one line and without the files that were attached to it.
+ */
+firstMessage?: string, 
+/**
  * `false` if its file was there and is gone. Not told of others.
  */
 fileExists?: boolean, sessionId: SessionId, sessionName?: string, sessionFile?: string, model?: Model, 
@@ -1651,9 +1664,13 @@ createdAt: string, };
  */
 export type ListedStoredSession = { 
 /**
- * The beginning of what was said first.
+ * The beginning of what was said first, in one line and without the files that were attached to it.
  */
 firstMessage?: string, 
+/**
+ * `true` if its folder is none that the server may work in: it is loaded only with another `cwd`. Not told of others.
+ */
+outsideRoots?: boolean, 
 /**
  * US dollars so far.
  */
@@ -1792,7 +1809,11 @@ export type ModelId = string;
 /**
  * To `get_available_models`.
  */
-export type ModelList = { models: Array<Model>, };
+export type ModelList = { models: Array<Model>, 
+/**
+ * Those that could be asked if their provider had a credential.
+ */
+lacking?: Array<LackingModel>, };
 
 /**
  * A call of a model.

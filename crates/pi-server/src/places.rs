@@ -255,9 +255,10 @@ pub(crate) fn sleeping(berth: &Berth, sessions: Option<&Path>) -> (SessionInfo, 
     (SessionInfo { session_name: stored.name, message_count: stored.message_count, ..info }, account)
 }
 
-/// So much of what was said first as a search looks at.
-pub(crate) fn opening(text: &str) -> Option<Arc<str>> {
+/// So much of what was said first as lists tell and a search looks at: the words in one line, without attached files.
+pub(crate) fn opening(message: &str) -> Option<Arc<str>> {
     const MOST: usize = 1024;
+    let text = directory::title(message);
     let end = (0..=text.len().min(MOST)).rev().find(|end| text.is_char_boundary(*end))?;
     Some(text[..end].into()).filter(|text: &Arc<str>| !text.is_empty())
 }

@@ -85,7 +85,7 @@ pub struct Account {
     pub cost: Option<Amount>,
     /// When somebody spoke last, ISO 8601.
     pub updated_at: Option<String>,
-    /// What the person said first, so far as a search looks at it.
+    /// What the person said first, so far as lists tell it.
     pub opening: Option<Arc<str>>,
 }
 

@@ -78,6 +78,11 @@ impl Roots {
         }
     }
 
+    /// Whether a folder at this path would be inside, whether it is there or not.
+    pub(crate) fn may_hold(&self, path: &Path) -> bool {
+        !matches!(self.folder(path), Err(Error::CwdOutside { .. }))
+    }
+
     /// Where an agent works if nobody says where: in this folder, or in the first root if it is not inside.
     pub(crate) fn usual(&self, here: &Path) -> PathBuf {
         self.folder(here).unwrap_or_else(|_| self.0.first().cloned().unwrap_or_else(|| here.to_owned()))

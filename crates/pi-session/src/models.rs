@@ -79,6 +79,15 @@ pub enum Absence {
     },
 }
 
+/// A model that cannot be asked for want of a credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LackingModel {
+    pub provider: ProviderId,
+    pub id: ModelId,
+    /// The variables in which a credential is looked for; any of them will do.
+    pub needs: Vec<String>,
+}
+
 /// Why a model cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {

@@ -40,7 +40,7 @@ use crate::{
     input::{Utterance, Voice},
     listing::{ContextSource, Outline, OutputError, Page, ReadingError, Side, SourceError, Whole},
     mailbox::{Letter, Request, Words},
-    models::{Absence, Choice},
+    models::{Absence, Choice, LackingModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
     sidecar::Listed,
@@ -204,6 +204,11 @@ impl Session {
     /// Every model that can be asked, those of extensions first.
     pub async fn models(&self) -> Result<Vec<Arc<Choice>>, SessionGone> {
         self.ask(Request::Models).await
+    }
+
+    /// Every model that could be asked if its provider had a credential.
+    pub async fn lacking_models(&self) -> Result<Vec<LackingModel>, SessionGone> {
+        self.ask(Request::LackingModels).await
     }
 
     /// Why a model is none of those that can be asked.

@@ -250,6 +250,24 @@ fn sessions_are_found_by_what_was_said_first_loaded_or_not() {
     });
 }
 
+#[test]
+fn both_lists_tell_what_was_said_first_without_the_files_before_it() {
+    let mut serving = Serving::start(Script::new().then(Answer::new().text("A fence.").usage(10, 2).reply()));
+    let message = format!("<file name=\"/p/fence.txt\">\n{}\n</file>\n\nWhat is\nin it?", "wood ".repeat(1000));
+    let told = json!({"firstMessage": "What is in it?"});
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.ask(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": message})).await;
+        listed(&mut client).await.iter().for_each(|session| check(session, &told));
+    });
+    // Nor is it forgotten when nobody has loaded it yet.
+    serving.restart(Signal::SIGTERM);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        listed(&mut client).await.iter().for_each(|session| check(session, &told));
+    });
+}
+
 /// The only session, as the list of loaded ones and that of stored ones have it.
 async fn listed(client: &mut Client) -> [Value; 2] {
     let listed = client.ask(&json!({"type": "list_sessions", "id": "listed"})).await;
@@ -287,6 +305,11 @@ fn model_without_a_key_is_told_with_the_variable_to_set() {
         check(&unknown, &json!({"success": false, "code": "model_not_found", "error": "Model not found: nobody/m"}));
         assert_eq!(unknown["field"], Value::Null, "{unknown}");
         check(&client.ask(&set("3", "scripted", "other")).await, &json!({"success": true}));
+        let told = client.ask(&json!({"type": "get_available_models", "id": "4", "sessionId": "s"})).await;
+        let lacking = told["data"]["lacking"].as_array().expect("a list");
+        let expected = json!({"provider": "openai", "id": "gpt-5.5", "needs": ["OPENAI_API_KEY"]});
+        assert!(lacking.contains(&expected), "{lacking:?}");
+        assert!(lacking.iter().all(|model| model["provider"] != "scripted"), "{lacking:?}");
     });
 }
 

@@ -292,6 +292,27 @@ fn roots_that_are_named_replace_the_usual_ones_and_hold_after_a_restart() {
 }
 
 #[test]
+fn session_that_may_not_be_loaded_where_it_was_is_listed_as_one_outside() {
+    let serving = Serving::start(Script::new());
+    let at = |name: &str| serving.room.at(name);
+    for (id, cwd) in [("in", at("project/gone")), ("out", at("elsewhere"))] {
+        write(&at("project/.pi/sessions").join(format!("{id}.jsonl")), &stored(id, &cwd));
+    }
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        for (id, expected) in [("in", Value::Null), ("out", json!(true))] {
+            let listed = client.ask(&json!({"type": "list_stored_sessions", "id": format!("list-{id}")})).await;
+            let sessions = listed["data"]["sessions"].as_array().expect("a list").clone();
+            let session = sessions.into_iter().find(|session| session["sessionId"] == id).expect("it is listed");
+            assert_eq!(session["outsideRoots"], expected, "{session}");
+            let refused = if id == "out" { "outside_roots" } else { "folder_missing" };
+            let path = at(&format!("project/.pi/sessions/{id}.jsonl"));
+            check(&load(&mut client, id, &path).await, &json!({"code": refused}));
+        }
+    });
+}
+
+#[test]
 fn root_that_is_not_there_is_told_at_the_start() {
     let serving = Serving::start(Script::new());
     let mut other = serving.room.pi_to(&["serve", "--listen", "127.0.0.1:0", "--root", "none"]);

@@ -12,7 +12,7 @@ use pi_session::{
     CommandInfo, CommandSource, Journey, KeyFault, NavigateError, Press, Session, SessionGone, Summarise,
     context::Spoken,
     listing::{Page, ReadingError, Side},
-    models::{Absence, Choice},
+    models::{self, Absence, Choice},
     queue::When,
     retry::LeftAlone,
     tree::NoEntry,
@@ -23,8 +23,8 @@ use pi_wire::{
     command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
     error::Missing,
     response::{
-        ActiveTools, ChosenModel, CycledModel, CycledThinkingLevel, ForkMessage, ForkMessageList, LastAssistantText,
-        MessageList, ModelList, Navigated, SlashCommand, SlashCommandList, SlashCommandSource,
+        ActiveTools, ChosenModel, CycledModel, CycledThinkingLevel, ForkMessage, ForkMessageList, LackingModel,
+        LastAssistantText, MessageList, ModelList, Navigated, SlashCommand, SlashCommandList, SlashCommandSource,
     },
 };
 
@@ -110,7 +110,10 @@ impl Hall {
             SessionCommand::GetAvailableModels(_) => {
                 let models = session.models().await?;
                 let models = models.iter().map(|choice| choice.model().clone()).collect();
-                told(Data::GetAvailableModels(ModelList { models }))
+                let lacking = session.lacking_models().await?.into_iter();
+                let lacking =
+                    lacking.map(|models::LackingModel { provider, id, needs }| LackingModel { provider, id, needs });
+                told(Data::GetAvailableModels(ModelList { models, lacking: Some(lacking.collect()) }))
             }
             SessionCommand::GetCommands(_) => {
                 let commands = session.commands().await?.into_iter().filter_map(slash_command).collect();

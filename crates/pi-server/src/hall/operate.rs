@@ -33,6 +33,7 @@ use crate::{
     journal::{Auto, Berth, Mark},
     places,
     room::{Account, Room, Standing},
+    roots::Roots,
     workshop::{Conversation, MakeError, Order},
 };
 
@@ -88,12 +89,13 @@ impl Hall {
         for room in self.rooms.everyone() {
             let awake = awake(&room).await;
             is_known &= awake.is_some();
-            let (listed, opening) = match awake {
+            let listed = match awake {
                 Some(listed) => listed,
                 None => asleep(&room, self.workshop.sessions_folder()).await,
             };
-            let (name, cwd) = (listed.info.session_name.as_deref(), listed.cwd.as_deref());
-            if holds(&[name, cwd, Some(room.id().as_str()), opening.as_deref()], wanted.search.as_deref()) {
+            let (name, cwd, first) =
+                (listed.info.session_name.as_deref(), listed.cwd.as_deref(), listed.first_message.as_deref());
+            if holds(&[name, cwd, Some(room.id().as_str()), first], wanted.search.as_deref()) {
                 sessions.push(listed);
             }
         }
@@ -236,8 +238,8 @@ impl Hall {
         page.truncate(limit);
         let next_cursor = page.last().filter(|_| has_more).map(|stored| stored.path.to_string_lossy().into_owned());
         let page: Vec<Stored> = page.into_iter().cloned().collect();
-        let catalogue = Arc::clone(&self.catalogue);
-        let list = move || page.iter().map(|stored| list_stored(stored, &catalogue)).collect();
+        let (catalogue, roots) = (Arc::clone(&self.catalogue), self.roots.clone());
+        let list = move || page.iter().map(|stored| list_stored(stored, &catalogue, &roots)).collect();
         let listed = spawn_blocking(list).await;
         let sessions = listed.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
         told(Data::ListStoredSessions(StoredSessionList { sessions, next_cursor }))
@@ -254,22 +256,24 @@ impl Hall {
     }
 }
 
-/// What a list tells about a session that is loaded, and what was said first in it.
-async fn awake(room: &Room) -> Option<(ListedSession, Option<Arc<str>>)> {
+/// What a list tells about a session that is loaded.
+async fn awake(room: &Room) -> Option<ListedSession> {
     let session = room.loaded()?;
     let info = room.info(&session).await.ok()?;
     let Account { cost, updated_at, opening } = room.account(&session).await.ok()?;
-    Some((ListedSession { info, cwd: Some(room.berth().cwd), cost, updated_at, file_exists: None }, opening))
+    let (cwd, first_message) = (Some(room.berth().cwd), opening.as_deref().map(str::to_owned));
+    Some(ListedSession { info, cwd, cost, updated_at, first_message, file_exists: None })
 }
 
 /// The same of one that is not. It is not loaded for a list: its file is looked at, which others may change.
-async fn asleep(room: &Room, sessions: Option<PathBuf>) -> (ListedSession, Option<Arc<str>>) {
+async fn asleep(room: &Room, sessions: Option<PathBuf>) -> ListedSession {
     let berth = room.berth();
     let cwd = Some(berth.cwd.clone());
     let looked = spawn_blocking(move || (places::sleeping(&berth, sessions.as_deref()), places::is_lost(&berth))).await;
     let (told, is_lost) = looked.unwrap_or_else(|_| (places::unread(&room.berth()), false));
     let (info, Account { cost, updated_at, opening }) = told;
-    (ListedSession { info, cwd, cost, updated_at, file_exists: is_lost.then_some(false) }, opening)
+    let first_message = opening.as_deref().map(str::to_owned);
+    ListedSession { info, cwd, cost, updated_at, first_message, file_exists: is_lost.then_some(false) }
 }
 
 /// Whether one of the texts holds what is searched for, in whichever case.
@@ -279,7 +283,7 @@ fn holds(texts: &[Option<&str>], search: Option<&str>) -> bool {
 }
 
 /// Reads the file for its cost, unless that is known.
-fn list_stored(stored: &Stored, catalogue: &Catalogue) -> ListedStoredSession {
+fn list_stored(stored: &Stored, catalogue: &Catalogue, roots: &Roots) -> ListedStoredSession {
     let path = stored.path.to_string_lossy().into_owned();
     let info = StoredSessionInfo {
         session_id: stored.id.clone(),
@@ -293,11 +297,13 @@ fn list_stored(stored: &Stored, catalogue: &Catalogue) -> ListedStoredSession {
         thinking_level: None,
         is_streaming: None,
     };
-    let first_message = Some(stored.first_message.clone()).filter(|text| !text.is_empty());
+    // Old files do not say where they were at work; they are loaded into the usual folder.
+    let is_outside = !stored.cwd.is_empty() && !roots.may_hold(Path::new(&stored.cwd));
     let updated_at = Some(pi_session::tree::stamp_of(stored.modified));
     ListedStoredSession {
         info,
-        first_message,
+        first_message: places::opening(&stored.first_message).as_deref().map(str::to_owned),
+        outside_roots: is_outside.then_some(true),
         cost: places::cost(stored, |stored| catalogue.spent(stored)),
         updated_at,
     }

@@ -26,7 +26,7 @@ use crate::{
     departure::Departure,
     herald::{Reading, Subscription},
     listing::{ContextSource, Counted, Outline, OutputError, Page, ReadingError, Side, SourceError, Whole},
-    models::{Absence, Choice},
+    models::{Absence, Choice, LackingModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
     run::{Ending, desk::Note},
@@ -88,6 +88,8 @@ pub(crate) enum Request {
     Commands(oneshot::Sender<Vec<port::CommandInfo>>),
     /// Every model that can be asked.
     Models(oneshot::Sender<Vec<Arc<Choice>>>),
+    /// Every model that could be asked if it had a credential.
+    LackingModels(oneshot::Sender<Vec<LackingModel>>),
     /// The variables in which a credential for this model was looked for in vain.
     Absence(ProviderId, ModelId, oneshot::Sender<Absence>),
     Complaints(oneshot::Sender<Vec<Complaint>>),

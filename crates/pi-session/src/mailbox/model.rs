@@ -7,7 +7,7 @@ use pi_transcript::{ModelId, ProviderId};
 use super::Mailbox;
 use crate::{
     complaint::Complaint,
-    models::{Absence, Choice, ModelError, guest},
+    models::{Absence, Choice, Lacking, LackingModel, ModelError, guest},
 };
 
 impl Mailbox {
@@ -52,6 +52,18 @@ impl Mailbox {
             Some(lack) => Absence::NoCredential { settable: lack.settable() },
             None => Absence::Unlisted,
         }
+    }
+
+    /// Every model that could be asked if it had a credential, with the variables in which one is looked for.
+    pub(super) fn lacking_models(&self) -> Vec<LackingModel> {
+        let of_provider = |lacking: Lacking| {
+            let needs = lacking.lack.settable();
+            let provider = lacking.provider;
+            let model =
+                move |id: String| LackingModel { provider: provider.clone(), id: id.into(), needs: needs.clone() };
+            lacking.models.into_iter().map(model)
+        };
+        self.parts.models.lacking().into_iter().flat_map(of_provider).collect()
     }
 
     /// What is wrong with what extensions offer.

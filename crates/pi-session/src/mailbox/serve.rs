@@ -42,6 +42,7 @@ impl Mailbox {
             Request::EditQueue(revision, edits, reply) => self.edit_queue(revision, &edits, reply),
             Request::Commands(reply) => answer(reply, self.command_infos()),
             Request::Models(reply) => answer(reply, self.usable_models()),
+            Request::LackingModels(reply) => answer(reply, self.lacking_models()),
             Request::Absence(provider, model, reply) => answer(reply, self.absence(&provider, &model)),
             Request::Complaints(reply) => answer(reply, self.complaints()),
             Request::SetModel(choice, source, reply) => {

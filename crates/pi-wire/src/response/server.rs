@@ -33,6 +33,9 @@ pub struct ListedSession {
     /// When something was said last, ISO 8601.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
+    /// The beginning of what was said first, in one line and without the files that were attached to it.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub first_message: Option<String>,
     /// `false` if its file was there and is gone. Not told of others.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub file_exists: Option<bool>,
@@ -56,9 +59,12 @@ pub struct StoredSessionList {
 pub struct ListedStoredSession {
     #[serde(flatten)]
     pub info: StoredSessionInfo,
-    /// The beginning of what was said first.
+    /// The beginning of what was said first, in one line and without the files that were attached to it.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub first_message: Option<String>,
+    /// `true` if its folder is none that the server may work in: it is loaded only with another `cwd`. Not told of others.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub outside_roots: Option<bool>,
     /// US dollars so far.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub cost: Option<Amount>,

@@ -1,7 +1,7 @@
 //! What session commands answer.
 
 use pi_transcript::{
-    EntryId, Message, Model, ThinkingLevel,
+    EntryId, Message, Model, ModelId, ProviderId, ThinkingLevel,
     json::{nullable, nullable_schema, present},
 };
 use schemars::JsonSchema;
@@ -11,8 +11,22 @@ use ts_rs::TS;
 /// To `get_available_models`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ModelList {
     pub models: Vec<Model>,
+    /// Those that could be asked if their provider had a credential.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub lacking: Option<Vec<LackingModel>>,
+}
+
+/// A model that cannot be asked for want of a credential.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct LackingModel {
+    pub provider: ProviderId,
+    pub id: ModelId,
+    /// The variables in which the server looks for a credential; any of them will do.
+    pub needs: Vec<String>,
 }
 
 /// To `get_commands`.
