@@ -117,7 +117,8 @@ fn slow_server_comes_into_a_session_that_has_begun() {
         );
         write(&gate(&serving.room), b"");
         let is_ready = |frame: &Value| frame["event"].to_string().contains("MCP server hi is ready; tools: 1");
-        client.expect("that it is ready", is_ready).await;
+        let told = client.expect("that it is ready", is_ready).await;
+        assert_eq!(told["event"]["asker"], json!({"by": "pi", "extensionId": "mcp:hi"}), "pi says it, not the server");
         tools_with(&mut client, "mcp__hi__hello").await;
         say(&mut client, "p1", "hi").await;
     });

@@ -117,11 +117,16 @@ impl Desk {
         if !self.is_first_denial(kind) {
             return;
         }
+        self.tell(message.to_owned(), NotifyType::Warning);
+    }
+
+    /// Tells a person something about the guest in the name of the program. Nobody waits for it; the words must be ours, none of
+    /// the guest.
+    pub fn tell(&self, message: String, notify_type: NotifyType) {
         let conversation = self.inner.conversation.clone();
-        let message = message.to_owned();
         // It must not hold up the call, and the session may be gone: then there is nobody to tell. It ends with the
         // session's mailbox.
-        self.inner.house.handle.spawn(async move { drop(conversation.tell(message, NotifyType::Warning).await) });
+        self.inner.house.handle.spawn(async move { drop(conversation.tell(message, notify_type).await) });
     }
 
     /// The error for the guest; the person is told of the first of its kind.

@@ -36,7 +36,7 @@ use pi_extproto::{
     log::{Level, LogEvent, LogNote},
     manifest::Tier,
 };
-use pi_transcript::message::AssistantMessage;
+use pi_transcript::{message::AssistantMessage, question::NotifyType};
 
 use self::survey::Offers;
 use super::{
@@ -158,7 +158,7 @@ impl McpGuest {
                 let name = &shared.server.name;
                 shared.is_late.store(true, Ordering::Relaxed);
                 let late = format!("MCP server {name} is still starting; its tools come when it is ready");
-                shared.tell(late, NoticeLevel::Info);
+                shared.desk.tell(late, NotifyType::Info);
             }
         }
         shared.is_launched.send_replace(true);
@@ -289,9 +289,9 @@ impl Tenant for Arc<Shared> {
             (self.is_late.swap(false, Ordering::Relaxed), self.has_told_loss.swap(false, Ordering::Relaxed));
         if is_late {
             let tools = self.registration().tools.len();
-            self.tell(format!("MCP server {name} is ready; tools: {tools}"), NoticeLevel::Info);
+            self.desk.tell(format!("MCP server {name} is ready; tools: {tools}"), NotifyType::Info);
         } else if is_back {
-            self.tell(format!("MCP server {name} is connected again"), NoticeLevel::Info);
+            self.desk.tell(format!("MCP server {name} is connected again"), NotifyType::Info);
         }
         if is_back {
             self.status(None);

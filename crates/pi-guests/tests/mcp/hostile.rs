@@ -140,7 +140,7 @@ async fn crash_in_a_call_costs_the_call_and_the_server_comes_back() {
     let lost = "! MCP server srv: the connection to the server was lost: the process ended with code 7; it said: out of cheese";
     assert_eq!(house.call("crash", json!({})).await, lost);
     assert_eq!(house.call("echo", json!({ "text": "back" })).await, "back");
-    house.until("it is told", |house| told(house).contains("is connected again")).await;
+    house.until("it is told", |house| told(house).contains("pi tells: MCP server srv is connected again")).await;
     assert!(told(&house).contains("trying again"), "{}", told(&house));
     let (ledger, _) = house.close().await;
     let starts = ledger.iter().filter(|line| line["event"] == "host_call.start" && line["data"]["method"] == "exec");
@@ -405,7 +405,7 @@ async fn slow_server_does_not_hold_up_a_session() {
     assert_eq!(house.guest.standing(), Standing::Connecting);
     assert_eq!(house.guest.registration().tools.len(), 0);
     assert_eq!(house.guests.enrolled().await[0].condition, Condition::Starting);
-    house.until("it is told", |house| told(house).contains("still starting")).await;
+    house.until("it is told", |house| told(house).contains("pi tells: MCP server srv is still starting")).await;
     let began = Instant::now();
     house.close().await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());

@@ -65,6 +65,10 @@ impl SessionPort for Session {
                 diary.told.push(format!("{announcement:?}"));
                 drop(reply.send(Ok(())));
             }
+            Request::Tell(notice, reply) => {
+                diary.told.push(format!("pi tells: {}", notice.message));
+                drop(reply.send(Ok(())));
+            }
             Request::RegistrationChanged(reply) => {
                 diary.registrations += 1;
                 drop(reply.send(Ok(())));
