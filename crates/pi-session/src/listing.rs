@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use pi_envelope::Tokens;
 use pi_transcript::{
-    Entry, EntryId, Header, Message, SessionId, SessionStats, Spent, Usage, info::TokenTotals, json::Amount,
+    Block, Entry, EntryId, Header, Message, SessionId, SessionStats, Spent, Usage, info::TokenTotals, json::Amount,
+    message::AssistantMessage,
 };
 
 use crate::{
@@ -175,12 +176,14 @@ pub(crate) fn node(entry: &Entry, label: Option<String>) -> Node {
 }
 
 fn words(message: &Message) -> String {
-    let said = |blocks: &[pi_transcript::Block]| -> String {
+    let said = |blocks: &[Block]| -> String {
         blocks.iter().filter_map(|block| block.as_text()).collect::<Vec<_>>().join(" ")
     };
     match message {
         Message::User(user) => user.content.text(),
-        Message::Assistant(answer) => said(&answer.content),
+        Message::Assistant(answer) => {
+            Some(said(&answer.content)).filter(|text| !text.trim().is_empty()).unwrap_or_else(|| unspoken(answer))
+        }
         Message::ToolResult(result) => said(&result.content),
         Message::BashExecution(bash) => bash.command.clone(),
         Message::Custom(custom) => custom.content.text(),
@@ -189,6 +192,13 @@ fn words(message: &Message) -> String {
         Message::System(system) => system.content.text(),
         Message::Other(_) => String::new(),
     }
+}
+
+/// What stands for an answer without words: the tools that it calls, or why it failed.
+fn unspoken(answer: &AssistantMessage) -> String {
+    let call = |block: &Block| if let Block::ToolCall(call) = block { Some(call.name.clone()) } else { None };
+    let calls: Vec<String> = answer.content.iter().filter_map(call).collect();
+    if calls.is_empty() { answer.error_message.clone().unwrap_or_default() } else { format!("[{}]", calls.join(", ")) }
 }
 
 /// What was counted of a session so far. Entries never change, so nothing has to be counted twice.
@@ -221,8 +231,7 @@ impl Tally {
             Message::User(_) => self.user += 1,
             Message::Assistant(said) => {
                 self.assistant += 1;
-                self.calls +=
-                    said.content.iter().filter(|it| matches!(it, pi_transcript::Block::ToolCall(_))).count() as u64;
+                self.calls += said.content.iter().filter(|it| matches!(it, Block::ToolCall(_))).count() as u64;
             }
             Message::ToolResult(_) => self.results += 1,
             Message::BashExecution(_)

@@ -95,7 +95,7 @@ pub enum PromptError {
 pub enum CompactError {
     #[error("the model is at work; wait, or abort it")]
     Busy,
-    #[error("there is nothing to compact")]
+    #[error("there is nothing to compact: what was said last is always kept as it is (compaction.keepRecentTokens)")]
     Nothing,
     #[error("the compaction was aborted")]
     Aborted,

@@ -147,6 +147,8 @@ async fn compaction_by_hand_takes_instructions_and_tries_again() {
     let asked = stage.server.requests()[3].json().to_string();
     assert!(asked.contains("keep the names"), "{asked}");
     assert_eq!(stage.session.compact(None).await, Err(CompactError::Nothing));
+    let told = CompactError::Nothing.to_string();
+    assert!(told.contains("compaction.keepRecentTokens"), "{told} says nothing of what is always kept");
     assert_eq!(stage.lines().await[3..], ["user", "assistant", "user", "assistant", "compaction"]);
 }
 

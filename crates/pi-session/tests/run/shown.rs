@@ -300,7 +300,7 @@ async fn tree_has_every_branch_and_its_labels() {
         r#"- model_change "scripted/model""#,
         r#"0 thinking_level_change """#,
         r#"1 user "one"start"#,
-        r#"2 assistant """#,
+        r#"2 assistant "[write]""#,
         r#"3 toolResult "Successfully wrote 0 bytes to a""#,
         r#"4 assistant "Done.""#,
         r#"5 label """#,
