@@ -1,4 +1,4 @@
-/** What the page has to say to a person: it stands there until it is dismissed. */
+/** What the page has to say to a person: what went wrong stands there until it is dismissed or another view is opened, news fade. */
 import { trouble } from "../link/link.svelte";
 
 export interface Notice {
@@ -13,6 +13,8 @@ export interface Notice {
 /** Older notices make room. */
 const MOST_NOTICES = 5;
 const MENTIONED_MS = 4000;
+/** So long news can be read, by whoever sees them. */
+const NEWS_MS = 12_000;
 
 export class Notices {
   notices = $state.raw<readonly Notice[]>([]);
@@ -26,17 +28,27 @@ export class Notices {
   notice(tone: Notice["tone"], text: string, hint = "", extensionId?: string): void {
     this.keys += 1;
     this.notices = [...this.notices.slice(1 - MOST_NOTICES), { key: this.keys, tone, text, hint, extensionId }];
+    if (tone === "info") {
+      this.fade(this.keys, NEWS_MS);
+    }
   }
 
   /** Says something that nobody has to dismiss. */
   mention(text: string): void {
     this.notice("info", text);
-    const { keys } = this;
-    setTimeout(() => this.dismiss(keys), MENTIONED_MS);
+    this.fade(this.keys, MENTIONED_MS);
+  }
+
+  private fade(key: number, ms: number): void {
+    setTimeout(() => this.dismiss(key), ms);
   }
 
   dismiss(key: number): void {
     this.notices = this.notices.filter((notice) => notice.key !== key);
+  }
+
+  clear(): void {
+    this.notices = [];
   }
 
   /** Does something that may fail, and says so if it does. */

@@ -22,7 +22,18 @@ export function saidOf(message: string): Said {
   return text.trim() === "" ? { text: message, files: [] } : { text: text.trim(), files };
 }
 
-/** The beginning of a message without the files in it, for a title that may be cut in the middle of one. */
+/** The words of a message in one line, without the files in it; it may be cut in the middle of one. A message without words is known by its files. */
 export function titleOf(message: string): string {
-  return (message.split(/\s*<file name="/)[0] ?? "").trim() || message;
+  const names: string[] = [];
+  const words = message
+    .replace(FILE, (_, name: string) => {
+      names.push(name);
+      return " ";
+    })
+    .replace(/\s*<file name="([^"\n]*)[\s\S]*$/, (_, name: string) => {
+      names.push(name);
+      return "";
+    });
+  const said = words.trim() === "" ? names.map((name) => `@${name.split(/[\\/]/).at(-1) ?? name}`).join(" ") : words;
+  return said.trim().replace(/\s+/g, " ");
 }

@@ -20,6 +20,8 @@ export interface Listed {
   updatedAt: number;
   messageCount: number;
   file: string | undefined;
+  /** Whether it works in a folder that is none of the server's: it can be seen here, and not opened. */
+  isOutside: boolean;
 }
 
 const PAGE = 40;
@@ -186,12 +188,13 @@ function ofLoaded(session: ListedSession): Listed {
   return {
     id: session.sessionId,
     state: session.fileExists === false ? "lost" : session.isStreaming ? "working" : "open",
-    name: session.sessionName ?? "",
+    name: session.sessionName ?? titleOf(session.firstMessage ?? ""),
     cwd: session.cwd ?? "",
     cost: session.cost,
     updatedAt: Date.parse(session.updatedAt ?? session.createdAt),
     messageCount: session.messageCount,
     file: session.sessionFile,
+    isOutside: false,
   };
 }
 
@@ -205,6 +208,7 @@ function ofStored(session: ListedStoredSession): Listed {
     updatedAt: Date.parse(session.updatedAt ?? session.createdAt),
     messageCount: session.messageCount,
     file: session.sessionFile,
+    isOutside: session.outsideRoots === true,
   };
 }
 

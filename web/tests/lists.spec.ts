@@ -1,0 +1,66 @@
+/** What the lists of sessions tell, and that what they offer can be had. */
+import type { PiServer } from "./support/server";
+import { expect, test } from "./support/page";
+import { sessionFile } from "./support/long";
+
+/** Stores a session in which one thing was said. */
+async function store(server: PiServer, number: number, said: string, cwd = `${server.folder}/project`): Promise<void> {
+  const id = `11111111-2222-7333-8444-${number.toString().padStart(12, "0")}`;
+  const at = new Date(Date.parse("2030-01-01T00:00:00.000Z") + number * 1000).toISOString();
+  const message = { role: "user", content: said, timestamp: Date.parse(at) };
+  const lines = [
+    { type: "session", version: 3, id, timestamp: at, cwd },
+    { type: "message", id: "00000001", parentId: null, timestamp: at, message },
+  ];
+  await server.write(sessionFile(server, `2030-01-01T00-00-00-000Z_${id}`), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+}
+
+test("an open session keeps its title however many newer files there are", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "paint the fence");
+  await desk.settled(page);
+  for (let number = 0; number < 45; number += 1) {
+    await store(desk.server, number, `other work ${number}`);
+  }
+  await page.reload();
+  await expect(page.locator("[data-state=stored]")).toHaveCount(40);
+  await expect(page.locator("[data-state=open]")).toContainText("paint the fence");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("paint the fence");
+});
+
+test("a session that began with a file is called by the words behind it", async ({ page, desk }) => {
+  const file = `<file name="/p/fence.txt">\n${"wood ".repeat(1000)}\n</file>`;
+  await store(desk.server, 1, `${file}\n\nWhat is\nin it?`);
+  await store(desk.server, 2, file);
+  await desk.enter(page);
+  const names = page.locator("[data-state=stored] .words");
+  await expect(names).toHaveText(["@fence.txt", "What is in it?"]);
+  await names.nth(1).click();
+  await expect(page.locator("[data-state=open] .words")).toHaveText("What is in it?");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("What is in it?");
+});
+
+test("a session outside of the server's folders says so, is not opened, and its folder is not offered", async ({ page, desk }) => {
+  await store(desk.server, 1, "nearby work", `${desk.server.folder}/project`);
+  await store(desk.server, 2, "far away", "/srv/elsewhere");
+  await desk.enter(page);
+  const away = page.locator("[data-session]").filter({ hasText: "far away" });
+  await expect(away).toContainText("cannot be opened here");
+  await away.locator(".open").click();
+  const notice = page.locator("main .notice");
+  await expect(notice).toContainText("/srv/elsewhere");
+  await expect(notice).toContainText("pi serve --root /srv/elsewhere");
+  await page.getByRole("button", { name: "Work in another folder" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "Work in another folder" });
+  await expect(dialog.getByRole("button", { name: `${desk.server.folder}/project` })).toBeVisible();
+  await expect(dialog.getByRole("button", { name: "/srv/elsewhere" })).toHaveCount(0);
+  await dialog.getByRole("textbox").fill("/srv/elsewhere");
+  await dialog.getByRole("button", { name: "Begin there" }).click();
+  await expect(dialog.getByRole("alert")).toContainText("The server works only in these folders:");
+  await dialog.getByRole("button", { name: "Close" }).click();
+  // What was said about it is old in another view.
+  await page.locator("[data-session]").filter({ hasText: "nearby work" }).first().locator(".open").click();
+  await expect(page.locator("[data-role=user]")).toContainText("nearby work");
+  await expect(notice).toHaveCount(0);
+});
