@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
 import { optionText, reachText } from "../src/chat/approval";
+import { called, nearest, pageCommand } from "../src/chat/commands";
 import { originOf, shownName } from "../src/chat/origin";
 import { complete, matching, triggerAt } from "../src/chat/complete";
 import { keyName } from "../src/chat/keys";
@@ -13,7 +14,7 @@ import { type Inline, parseInline } from "../src/markdown/inline";
 import { formatRoute, parseRoute } from "../src/route";
 import { saidOf, titleOf } from "../src/session/attached";
 import { linesOf } from "../src/session/tree";
-import { fill } from "../src/texts/fill";
+import { ended, fill } from "../src/texts/fill";
 
 /** Inline nodes in a short form. */
 function brief(nodes: Inline[]): string {
@@ -187,7 +188,19 @@ test("files in a message are told from its words", () => {
   const message = 'see @a.rs\n\n<file name="/p/a.rs">\nfn a() {}\n</file>';
   expect(saidOf(message)).toEqual({ text: "see @a.rs", files: [{ name: "/p/a.rs", text: "fn a() {}" }] });
   expect(saidOf("a <file> b")).toEqual({ text: "a <file> b", files: [] });
-  expect(titleOf('see @a.rs <file name="/p')).toBe("see @a.rs");
+});
+
+test("a title is made of the words of a message, wherever its files stand", () => {
+  const file = '<file name="/p/a.rs">\nfn a() {}\n</file>';
+  const titles = ['see @a.rs <file name="/p', `${file}\n\nWhat is\nthis?`, `${file}\n${file} Why?\n\n${file}`, `${file}`, '<file name="/p/a.rs">\nfn a(', "plain"].map(titleOf);
+  expect(titles).toEqual(["see @a.rs", "What is this?", "Why?", "@a.rs", "@a.rs", "plain"]);
+});
+
+test("a name behind a slash is a command, a path is none, and a misspelt one finds its word", () => {
+  expect(["/nope", "/nope with words", "/skill:x", "/tmp/a", "/a.b", "a /nope", "/", "/1"].map(called)).toEqual(["nope", "nope", "skill:x", undefined, undefined, undefined, undefined, undefined]);
+  const words = ["model", "compact", "tree", "export"];
+  expect(["modle", "compct", "Tree", "messages", "x"].map((word) => nearest(word, words))).toEqual(["model", "compact", "tree", undefined, undefined]);
+  expect(["context", "usage", "constructor"].map(pageCommand)).toEqual(["envelope", "usage", undefined]);
 });
 
 test("keys have the names of the protocol", () => {
@@ -258,6 +271,10 @@ test("both languages say the same things", () => {
   for (const [key, text] of Object.entries(en)) {
     expect(names(zh[key] ?? ""), key).toEqual(names(text));
   }
+});
+
+test("a sentence that another follows ends with its full stop, once", () => {
+  expect(["The server is busy", "Why?", "It failed.", "忙。"].map(ended)).toEqual(["The server is busy.", "Why?", "It failed.", "忙。"]);
 });
 
 test("texts have a form for one and a form for many", () => {

@@ -7,3 +7,8 @@ export function fill(text: string, values: Record<string, string | number>): str
     return one === undefined || many === undefined ? String(value ?? whole) : String(value) === "1" ? one : many;
   });
 }
+
+/** A sentence with its full stop, for another one that follows it. */
+export function ended(sentence: string): string {
+  return /[.!?…。！？]$/.test(sentence) ? sentence : `${sentence}${/\p{Script=Han}$/u.test(sentence) ? "。" : "."}`;
+}

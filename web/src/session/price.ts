@@ -1,0 +1,23 @@
+/** What models and sessions cost, in words. */
+import type { Model, SessionStats } from "pi-client";
+import { t } from "../texts";
+import { money } from "../texts/amounts";
+import type { Row } from "./messages.svelte";
+
+/** Whether it is known to cost nothing; of a model that nobody has a price for that is not known. */
+export function isFree(model: Model): boolean {
+  return model.cost.input === 0 && model.cost.output === 0 && (model as { costUnknown?: boolean }).costUnknown !== true;
+}
+
+/**
+ * What was spent so far. If the server knows of no price at all, nothing is known, unless every answer is in sight and came from a model
+ * that is free.
+ */
+export function spentWords({ cost, costAtLeast }: SessionStats, model: Model | undefined, rows: readonly Row[], hasOlder: boolean): string {
+  if (cost > 0 || costAtLeast !== true) {
+    return `${costAtLeast === true ? "≥ " : ""}${money(cost)}`;
+  }
+  const isAllFree =
+    model !== undefined && isFree(model) && !hasOlder && rows.every(({ message }) => message.role !== "assistant" || (message.model === model.id && message.provider === model.provider));
+  return t(isAllFree ? "cost.free" : "cost.unknown");
+}
