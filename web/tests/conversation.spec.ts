@@ -258,7 +258,7 @@ test("a model that fails is told with what to do, and can be asked again", async
   await desk.begin(page);
   await desk.say(page, "Hello");
   await expect(page.getByText("The model could not answer")).toBeVisible();
-  await expect(page.getByText("Try again, choose another model")).toBeVisible();
+  await expect(page.getByText("Check the provider's key")).toBeVisible();
   // Nothing is known of what it took.
   await expect(page.locator("[data-role=assistant]")).not.toContainText("→");
   await page.getByRole("button", { name: "Try again" }).click();
@@ -277,7 +277,7 @@ test("a failure that is tried again is a line, and what to do is said once at th
   await expect(page.locator("[data-role=assistant] .failure")).toHaveCount(0);
   await stop.click();
   await expect(page.locator("[data-role=assistant] .failure")).toHaveCount(1);
-  await expect(page.getByText("Try again, choose another model")).toHaveCount(1);
+  await expect(page.getByText("Try again, or choose another model")).toHaveCount(1);
 });
 
 test("model, thinking and name are chosen", async ({ page, desk }) => {
@@ -350,4 +350,16 @@ test.describe("without a key", () => {
     await page.getByRole("link", { name: /What the model saw: [\d,]+ tokens/ }).last().click();
     await expect(page.locator('[data-kind="system_prompt"]').first()).toBeVisible();
   });
+});
+
+test("what to do about a failure fits what failed", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  for (const [fail, advice] of [[401, "Check the provider's key"], [400, "Try again, or choose another model"]] as const) {
+    desk.model.says({ fail });
+    await desk.say(page, `fail with ${fail}`);
+    await desk.settled(page);
+    await expect(page.locator(".failure .next").last()).toContainText(advice);
+    await expect(page.locator(".failure .next").last()).not.toContainText(fail === 400 ? "key" : "address");
+  }
 });

@@ -78,6 +78,7 @@ test("announcements of extensions are shown", async ({ page, desk }) => {
   await desk.editor(page).fill("/announce");
   await desk.editor(page).press("Enter");
   await expect(page.getByText("Careful now")).toBeVisible();
+  await expect(page.locator(".notice").filter({ hasText: "Careful now" })).toContainText("Its own words, not those of pi.");
   await expect(page.getByText("main +2")).toBeVisible();
   await expect(page.getByText("a widget")).toBeVisible();
   await expect(desk.editor(page)).toHaveValue("from an extension");

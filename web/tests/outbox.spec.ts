@@ -1,5 +1,6 @@
 /** What was sent and is not taken yet is seen, and gets there. */
 import { expect, test } from "./support/page";
+import { storeLong } from "./support/long";
 import { gate } from "./support/model";
 
 test("what is said offline while a run works is seen, and is said once", async ({ page, desk }) => {
@@ -22,6 +23,25 @@ test("what is said offline while a run works is seen, and is said once", async (
   await expect(page.getByText("Steered.")).toBeVisible();
   await desk.settled(page);
   await expect(page.locator("[data-role=user]").filter({ hasText: "Left please" })).toHaveCount(1);
+});
+
+test("what is said offline in a long conversation stands above the editor", async ({ page, desk }) => {
+  desk.allow(/WebSocket|ERR_|readyz/);
+  await storeLong(desk.server, 60);
+  await desk.enter(page);
+  await page.locator("[data-state=stored] .open").click();
+  await expect(page.getByText("Answer number 60")).toBeVisible();
+  await page.context().setOffline(true);
+  await expect(page.locator("[data-link=offline]:visible, [data-link=connecting]:visible").first()).toBeVisible();
+  for (const words of ["Are you there?", "And now?"]) {
+    await desk.say(page, words);
+    await expect(page.locator(".outgoing").last()).toContainText(words);
+    const isAbove = async () => {
+      const [said, editor] = [await page.locator(".outgoing").last().boundingBox(), await page.locator(".composer").boundingBox()];
+      return said !== null && editor !== null && said.y + said.height <= editor.y;
+    };
+    await expect.poll(isAbove).toBe(true);
+  }
 });
 
 for (const reload of [false, true]) {

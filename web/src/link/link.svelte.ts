@@ -1,6 +1,7 @@
 /** The connection to the server, and what the page knows of it. */
 import { type CommandName, type ConnectionState, PiClient, PiError, type ServerEvent, type TransportFactory, webSocket } from "pi-client";
 import { t } from "../texts";
+import { errorWords } from "./words";
 import { isKnown } from "./login";
 
 export type LinkState = ConnectionState | { state: "shut"; reason: string };
@@ -141,7 +142,7 @@ export interface Trouble {
 
 export function trouble(error: unknown): Trouble {
   if (error instanceof PiError) {
-    return { text: error.response.error, hint: error.response.hint ?? "" };
+    return errorWords(error.code, { text: error.response.error, hint: error.response.hint ?? "" });
   }
   return { text: error instanceof Error ? error.message : String(error), hint: "" };
 }

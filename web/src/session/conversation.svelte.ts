@@ -23,6 +23,9 @@ import { isAnnouncement, Stage } from "./stage.svelte";
 /** An epoch that no session has: what there is comes as a snapshot, with the answer that is being written. */
 const NO_EPOCH = "-";
 
+/** So far the clocks of browser and server may be apart. */
+const CLOCKS_MS = 5000;
+
 /** A shell command of the user that is at work. */
 interface ShellRun {
   id: string;
@@ -233,9 +236,10 @@ export class Conversation {
       if (hasCode(error, "aborted", "provider_failed")) {
         return; // It was said, and the conversation shows what became of it.
       }
+      const isSaid = await this.isSaid(outgoing, error);
       // Whoever has gone elsewhere is told there.
       (this.isClosed ? notices : this.stage).tell(error);
-      if (this.draft.isEmpty) {
+      if (!isSaid && this.draft.isEmpty) {
         this.draft.write(text);
         this.draft.attach(attachments(images));
       }
@@ -243,6 +247,19 @@ export class Conversation {
       this.sending -= 1;
       this.outbox.end(outgoing);
     }
+  }
+
+  /** Whether it stands in the conversation although its command failed: a run that ended with its server has begun with what was said. */
+  private async isSaid({ id, text, at }: Outgoing, error: unknown): Promise<boolean> {
+    if (!this.outbox.all.some((outgoing) => outgoing.id === id)) {
+      return true; // It has become a message before our eyes.
+    }
+    if (this.isClosed || !hasCode(error, "interrupted", "session_file_missing", "storage_failed")) {
+      return false;
+    }
+    await this.reload();
+    const last = this.messages.rows.findLast(({ message }) => message.role === "user")?.message;
+    return last?.role === "user" && contentText(last.content).startsWith(text) && last.timestamp >= at - CLOCKS_MS;
   }
 
   /**

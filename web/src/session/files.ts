@@ -50,7 +50,11 @@ export async function loadFromDisk(session: string): Promise<string | undefined>
       throw error;
     }
     const { data } = await link.client.request({ type: "list_sessions" });
-    return data.sessions.find(({ sessionFile }) => sessionFile === path)?.sessionId;
+    const held = data.sessions.find(({ sessionFile }) => sessionFile === path);
+    if (held === undefined) {
+      throw error; // Another program has it.
+    }
+    return held.sessionId;
   }
 }
 
