@@ -2,11 +2,12 @@
 import type { Model, SessionStats } from "pi-client";
 import { t } from "../texts";
 import { money } from "../texts/amounts";
+import { isPriceUnknown } from "./facts";
 import type { Row } from "./messages.svelte";
 
 /** Whether it is known to cost nothing; of a model that nobody has a price for that is not known. */
 export function isFree(model: Model): boolean {
-  return model.cost.input === 0 && model.cost.output === 0 && (model as { costUnknown?: boolean }).costUnknown !== true;
+  return model.cost.input === 0 && model.cost.output === 0 && !isPriceUnknown(model);
 }
 
 /**
