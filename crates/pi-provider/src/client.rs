@@ -123,7 +123,8 @@ impl Client {
     }
 
     /// Asks for an answer in pieces and returns when the first word of it is there, or the end; where the caller tries
-    /// again and tools have one form only, when its first byte has arrived. Cancelling the token, or dropping the future, closes the connection.
+    /// again and tools have one form only, when its first byte has arrived. Cancelling the token, or dropping the future,
+    /// closes the connection.
     pub async fn stream(
         &self,
         target: &Target<'_>,

@@ -443,6 +443,6 @@ fn what_guardrails_find_beside_a_chat_is_told() {
     let world = world.with("agent/providers/acme.yaml", strict);
     for words in [&["transcribe", "said.mp3", "--prompt", "moon"][..], &["batch", "submit", "moons.txt"]] {
         let told = call(&world, &running, &[words, &["--model", "acme", "--dry-run"]].concat());
-        assert!(told.contains("error: guardrail house_rules blocked the input"), "{told}");
+        assert!(told.contains("error: guardrail house_rules blocked the prompt"), "{told}");
     }
 }

@@ -109,9 +109,9 @@ fn local(root: &Node, report: &mut Report<'_>) {
     }
     let signs = section.get("signs").and_then(Node::as_list).unwrap_or_default().iter();
     let others = [section.find("server.path"), section.find("details.path")].into_iter().flatten();
-    let asked = signs.filter_map(|sign| sign.get("path")).chain(others).filter_map(Node::as_str).chain(list);
+    let mut asked = signs.filter_map(|sign| sign.get("path")).chain(others).filter_map(Node::as_str).chain(list);
     let prefix = format!("{}/", url.path().trim_end_matches('/'));
-    if let Some(path) = asked.into_iter().find(|path| prefix.len() > 1 && path.starts_with(&prefix)) {
+    if let Some(path) = asked.find(|path| prefix.len() > 1 && path.starts_with(&prefix)) {
         let whole = format!("{}{path}", prefix.trim_end_matches('/'));
         let message = format!("{path} is asked behind this address, which makes {whole}: no server is found there");
         report.warning(Rule::LocalSection, address.at, "endpoint.base_url", message);
