@@ -25,17 +25,22 @@ use pi_extproto::{
 use pi_policy::Action;
 
 use crate::{
-    desk::{Desk, Occasion, Output, Sluice, Terms},
+    desk::{Desk, Haul, Occasion, Output, Sluice, Terms},
     port::Refusal,
 };
 
-/// Does what a call asks for, if it may.
-pub(crate) async fn execute(desk: &Desk, checked: CheckedCall, terms: &Terms) -> Result<Output, HostError> {
+/// Does what a call asks for, if it may. What comes from files, processes and other machines counts in the haul.
+pub(crate) async fn execute(
+    desk: &Desk,
+    checked: CheckedCall,
+    haul: &Haul,
+    terms: &Terms,
+) -> Result<Output, HostError> {
     let action = aim(desk, &checked)?;
     match checked.into_call() {
-        Call::Fs(call) => fs::perform(desk, call, action, terms).await,
-        Call::Exec(command) => exec::run(desk, command, action, terms).await.map(Output::from),
-        Call::Http(request) => http::fetch(desk, request, action, terms).await.map(Output::from),
+        Call::Fs(call) => fs::perform(desk, call, action, haul, terms).await,
+        Call::Exec(command) => exec::run(desk, command, action, haul, terms).await.map(Output::from),
+        Call::Http(request) => http::fetch(desk, request, action, haul, terms).await.map(Output::from),
         Call::Tool(call) => tool::run(desk, call, terms).await.map(Output::from),
         Call::Env(call) => environment::look(desk, call, terms).await,
         Call::Credentials(call) => {

@@ -7,6 +7,7 @@ mod authority;
 mod difference;
 mod feed;
 mod figures;
+mod haul;
 mod held;
 mod load;
 mod output;
@@ -46,14 +47,17 @@ use pi_transcript::{ToolCallId, ToolOutput};
 
 pub(crate) use self::feed::{Dry, Pieces, Sluice};
 pub(crate) use self::figures::Counters;
+pub(crate) use self::haul::Haul;
 pub use self::{
     feed::{Feed, Intake, Results},
     figures::Figures,
+    haul::Hauled,
     held::{Held, Pipes},
     load::Weighed,
     output::Output,
 };
 use self::{
+    haul::Untaken,
     load::{Load, Pending, TooMuch},
     record::Record,
 };
@@ -72,6 +76,9 @@ use crate::{
 
 /// Folders of the agent directory that are not for every extension to read: what others keep, and what lets clients in.
 const OTHERS: [&str; 2] = ["extension-data", "server"];
+
+/// Files that one guest reads at the same time.
+const READERS: usize = 2;
 
 /// One guest's counter at its host. Clones are the same.
 #[derive(Clone)]
@@ -122,6 +129,9 @@ pub(crate) struct Inner {
     slots: Semaphore,
     waiting: AtomicUsize,
     pending: Pending,
+    untaken: Untaken,
+    /// Files that are read at the same time: how long one is, is known when it is read.
+    pub(crate) reading: Semaphore,
     calls: AtomicU64,
     // Locks and no tasks, all of them: each is held for a look-up.
     cancels: Mutex<HashMap<String, CancellationToken>>,
@@ -171,6 +181,8 @@ impl Desk {
             slots: Semaphore::new(fittings.limits.in_flight),
             waiting: AtomicUsize::new(0),
             pending: Pending::default(),
+            untaken: Untaken::default(),
+            reading: Semaphore::new(READERS),
             calls: AtomicU64::new(0),
             cancels: Mutex::default(),
             channels: Mutex::default(),
@@ -207,7 +219,7 @@ impl Desk {
     /// Asks the host to do something. One start and one end record, whatever happens, also when the future is dropped:
     /// then the work is stopped.
     pub async fn call(&self, call: Call, terms: Terms) -> Result<Output, HostError> {
-        self.call_weighed(self.weigh(call), terms).await
+        self.call_weighed(self.weigh(call), terms).await.map(|hauled| hauled.output)
     }
 
     /// Counts the bytes of a call, now. For whoever hands calls to a task: they must count before the task begins.
@@ -215,8 +227,8 @@ impl Desk {
         Weighed(self.load(&call).map(|load| (call, load)))
     }
 
-    /// The same as [`Desk::call`].
-    pub async fn call_weighed(&self, weighed: Weighed, terms: Terms) -> Result<Output, HostError> {
+    /// The same as [`Desk::call`]. The bytes of the result count until it is dropped, so keep it until the guest has it.
+    pub async fn call_weighed(&self, weighed: Weighed, terms: Terms) -> Result<Hauled, HostError> {
         match weighed.0 {
             Ok((call, load)) => {
                 let checked = CheckedCall::native(self.next_id(), call, terms.timeout.map(crate::ledger::millis));
@@ -240,7 +252,7 @@ impl Desk {
         let terms = self.cancellable(&checked, within(&call, terms));
         let result = self.perform(checked, load, &terms).await;
         match result {
-            Ok(output) => HostResult::success(call_id, output.to_object()),
+            Ok(hauled) => HostResult::success(call_id, hauled.output.to_object()),
             Err(error) => HostResult::failure(call_id, error),
         }
     }
@@ -325,18 +337,20 @@ impl Desk {
         Hosting { desk: self.clone(), call }
     }
 
-    async fn perform(&self, checked: CheckedCall, load: Load, terms: &Terms) -> Result<Output, HostError> {
+    async fn perform(&self, checked: CheckedCall, load: Load, terms: &Terms) -> Result<Hauled, HostError> {
         let (id, start) = (checked.call_id().to_owned(), Start::new(&checked));
         let own_end = OwnEnd::of(checked.call());
         self.trace_call(&checked);
         self.inner.counters.sent(load.bytes as u64);
-        let result = self.run(id.clone(), start, terms, own_end, connector::execute(self, checked, terms)).await;
+        let haul = self.inner.untaken.begin(self.inner.house.fittings.limits.untaken_bytes);
+        let work = connector::execute(self, checked, &haul, terms);
+        let result = self.run(id.clone(), start, terms, own_end, work).await;
         drop(load);
         if let Ok(output) = &result {
             self.inner.counters.received(output.bytes());
         }
         self.trace_result(&id, &result);
-        result
+        result.map(|output| Hauled { output, _haul: haul })
     }
 
     /// Runs work between its two records, within its time and unless it is cancelled.

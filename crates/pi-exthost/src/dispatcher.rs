@@ -80,6 +80,9 @@ pub struct Limits {
     /// Of what one call gives back.
     pub output_bytes: usize,
     /// Of each of the two outputs of a process, unless the call wants less.
+    /// Of what all calls give back that the guest has not taken yet. Those beyond fail and do not wait, because what waits is
+    /// kept.
+    pub untaken_bytes: usize,
     pub process_bytes: usize,
     /// Of a whole stream.
     pub stream_bytes: u64,
@@ -98,6 +101,7 @@ impl Default for Limits {
             pending_bytes: 64 << 20,
             output_bytes: 64 << 20,
             process_bytes: 16 << 20,
+            untaken_bytes: 128 << 20,
             stream_bytes: 1 << 30,
             redirects: 20,
             request_time: Duration::from_secs(300),

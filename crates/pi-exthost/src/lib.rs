@@ -33,7 +33,7 @@ pub mod verdict;
 pub use self::{
     connector::http::{Resolver, SystemResolver},
     consent::{GrantsFile, Rulebook, Seen, SeenFile},
-    desk::{Desk, Feed, Figures, Held, Occasion, Output, Pipes, Terms, Weighed},
+    desk::{Desk, Feed, Figures, Hauled, Held, Occasion, Output, Pipes, Terms, Weighed},
     dispatcher::{Dispatcher, Fittings, KeyRing, Limits, ProxyFinder},
     drawings::Drawings,
     exchange::Exchange,

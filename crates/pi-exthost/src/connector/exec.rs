@@ -24,7 +24,7 @@ use pi_tools::{
 };
 
 use super::{cancelled, failed};
-use crate::desk::{Desk, Pieces, Sluice, Terms};
+use crate::desk::{Desk, Haul, Pieces, Sluice, Terms};
 
 /// How much is read at once.
 const PIECE: usize = 64 << 10;
@@ -46,7 +46,7 @@ trait Outlet: Send {
 }
 
 /// Output that is kept until the end.
-struct Kept {
+struct Kept<'a> {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     truncated: bool,
@@ -55,6 +55,8 @@ struct Kept {
     total: u64,
     /// Of all that is said, kept or not.
     most_total: u64,
+    /// What is kept counts among the results of the guest.
+    haul: &'a Haul,
 }
 
 /// Output that is handed on.
@@ -74,6 +76,7 @@ pub(super) async fn run(
     desk: &Desk,
     command: Command,
     action: Action,
+    haul: &Haul,
     terms: &Terms,
 ) -> Result<CommandOutput, HostError> {
     let limits = desk.inner.house.fittings.limits;
@@ -84,6 +87,7 @@ pub(super) async fn run(
         most: bound(&command, limits.process_bytes),
         total: 0,
         most_total: limits.stream_bytes,
+        haul,
     };
     let exit = drive(desk, command, action, terms, &mut kept, None).await?;
     let Kept { stdout, stderr, truncated, .. } = kept;
@@ -109,15 +113,20 @@ pub(super) async fn stream(
     Ok(())
 }
 
-impl Outlet for Kept {
+impl Outlet for Kept<'_> {
     async fn take(&mut self, channel: Channel, bytes: Vec<u8>) -> Taken {
         let kept = match channel {
             Channel::Stdout | Channel::Body => &mut self.stdout,
             Channel::Stderr => &mut self.stderr,
         };
         let room = self.most - kept.len();
-        self.truncated |= bytes.len() > room;
-        kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let wanted = &bytes[..bytes.len().min(room)];
+        // What there is no room for among all results is left out like what is too much for one.
+        let is_counted = self.haul.grow(wanted.len()).is_ok();
+        self.truncated |= bytes.len() > room || !is_counted;
+        if is_counted {
+            kept.extend_from_slice(wanted);
+        }
         self.total += bytes.len() as u64;
         if self.total > self.most_total { Taken::Enough } else { Taken::Kept }
     }

@@ -18,9 +18,15 @@ use pi_tools::files::{
 };
 
 use super::{cancelled, failed};
-use crate::desk::{Desk, Output, Terms};
+use crate::desk::{Desk, Haul, Output, Terms};
 
-pub(super) async fn perform(desk: &Desk, call: FsCall, action: Action, terms: &Terms) -> Result<Output, HostError> {
+pub(super) async fn perform(
+    desk: &Desk,
+    call: FsCall,
+    action: Action,
+    haul: &Haul,
+    terms: &Terms,
+) -> Result<Output, HostError> {
     let action = real(desk, action, Follow::of(&call)).await?;
     let shown = action.target.to_string();
     let resolved = match (&call, &action.target) {
@@ -28,6 +34,11 @@ pub(super) async fn perform(desk: &Desk, call: FsCall, action: Action, terms: &T
         _ => None,
     };
     let grant = desk.authorize(action, terms).await?;
+    // How long a file is, is known when it is read; so few are read at once.
+    let _reader = match &call {
+        FsCall::Read { .. } => desk.inner.reading.acquire().await.ok(),
+        _ => None,
+    };
     let operation = match call {
         FsCall::Resolve { .. } => Operation::Stat,
         FsCall::Read { offset, limit, .. } => {
@@ -55,7 +66,10 @@ pub(super) async fn perform(desk: &Desk, call: FsCall, action: Action, terms: &T
         (Found::Info(None), Some(_)) => return Err(failed(&shown, &std::io::ErrorKind::NotFound.into())),
         (Found::Info(Some(_)), Some(path)) => Place { path }.into(),
         (Found::Nothing, _) => Output::Empty,
-        (Found::Bytes(bytes), _) => FileContent { content: Data(bytes) }.into(),
+        (Found::Bytes(bytes), _) => {
+            haul.grow(bytes.len())?;
+            FileContent { content: Data(bytes) }.into()
+        }
         (Found::Entries(entries), _) => listing(entries).into(),
         (Found::Info(info), None) => Presence { info: info.map(presence) }.into(),
         (Found::Path(path), _) => Place { path }.into(),

@@ -27,12 +27,18 @@ use pi_policy::{Action, Grant, Host, HostName, Target};
 pub(crate) use self::clients::Clients;
 pub use self::resolver::{Resolver, SystemResolver};
 use super::{failed, invalid};
-use crate::desk::{Desk, Sluice, Terms};
+use crate::desk::{Desk, Haul, Sluice, Terms};
 
 /// Headers that belong to the connection: the host sets them, and what a guest writes there goes nowhere.
 const OURS: [&str; 7] = ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
 
-pub(super) async fn fetch(desk: &Desk, request: Request, action: Action, terms: &Terms) -> Result<Response, HostError> {
+pub(super) async fn fetch(
+    desk: &Desk,
+    request: Request,
+    action: Action,
+    haul: &Haul,
+    terms: &Terms,
+) -> Result<Response, HostError> {
     let limits = desk.inner.house.fittings.limits;
     let url = request.url.clone();
     let whole = async {
@@ -44,6 +50,7 @@ pub(super) async fn fetch(desk: &Desk, request: Request, action: Action, terms: 
                 let message = format!("the answer has more than {} bytes; ask for a stream", limits.output_bytes);
                 return Err(HostError { retryable: Some(false), ..HostError::new(ErrorCode::Io, message) });
             }
+            haul.grow(piece.len())?;
             body.extend_from_slice(&piece);
         }
         Ok(Response { head, body: Data(body) })

@@ -64,6 +64,31 @@ async fn giant_parameters_and_giant_files_are_refused_with_a_word_about_the_boun
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn results_count_together_until_the_guest_has_them() {
+    let limits = Limits { untaken_bytes: 100, ..Limits::default() };
+    let stage = Stage::new(Plan { limits, policy: allowed(), ..Plan::default() });
+    std::fs::write(stage.path("project/f"), [b'x'; 60]).expect("a file");
+    let read = || {
+        let read = FsCall::Read { path: "f".to_owned(), offset: None, limit: None };
+        stage.desk.call_weighed(stage.desk.weigh(Call::Fs(read)), Terms::background())
+    };
+    let first = read().await.expect("there is room");
+    let error = read().await.expect_err("both together are too much");
+    assert_eq!((error.code, error.retryable), (ErrorCode::InvalidRequest, Some(true)));
+    assert!(error.message.contains("not taken yet have more than 100 bytes together"), "{}", error.message);
+    drop(first);
+    drop(read().await.expect("the guest has the first"));
+    // Of a process what there is no room for is left out, which is told.
+    let held = read().await.expect("there is room");
+    let zeros = || json!({ "command": "printf", "args": ["%050d", "0"], "env": {}, "stream": false });
+    let told = stage.told("exec", zeros()).await;
+    assert!(told.contains(r#""truncated":true"#), "{told}");
+    drop(held);
+    let told = stage.told("exec", zeros()).await;
+    assert!(told.contains(r#""truncated":false"#), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn parameters_count_from_the_moment_they_are_handed_in_until_the_call_is_over() {
     let limits = Limits { in_flight: 1, pending_bytes: 100, ..Limits::default() };
     let stage = Stage::new(Plan { limits, ..Plan::default() });

@@ -325,7 +325,7 @@ impl<'js, 'g> Life<'js, 'g> {
             let ctx = &self.ctx;
             let thrown = |value: Result<Value<'js>, Unfit>| natives::thrown(ctx, value);
             let (ok, value) = match result {
-                Ok(Returned::Output(output)) => (true, thrown(to_js(ctx, &*output))?),
+                Ok(Returned::Output(hauled)) => (true, thrown(to_js(ctx, &hauled.output))?),
                 Ok(Returned::Item(item)) => (true, thrown(to_js(ctx, &item))?),
                 Ok(Returned::Nothing | Returned::Canvas(None)) => (true, Value::new_null(ctx.clone())),
                 Ok(Returned::Canvas(Some(canvas))) => {

@@ -82,7 +82,7 @@ pub(super) struct Easel {
 
 /// What a host call gave.
 pub(super) enum Returned {
-    Output(Box<pi_exthost::Output>),
+    Output(Box<pi_exthost::Hauled>),
     Item(Option<Box<StreamItem>>),
     Canvas(Option<Canvas>),
     Nothing,
