@@ -20,6 +20,7 @@ use pi_transcript::ProviderId;
 use crate::{
     connector::http::Resolver,
     consent::{GrantsFault, Rulebook},
+    data,
     desk::{Desk, Figures, Inner},
     guest::GuestId,
     guests::Guests,
@@ -167,6 +168,9 @@ impl Dispatcher {
         let is_gone = |known: &mut Known| known.desk.strong_count() == 0;
         let gone: Vec<Known> = self.house.desks().extract_if(.., is_gone).collect();
         gone.iter().for_each(|known| sweep(&known.temporary));
+        if !identity.data.exists() && self.house.fittings.rulebook.knows(&identity) {
+            data::take_over(&identity.data);
+        }
         make_folder(&identity.data).map_err(unmade(&identity.data))?;
         identity.temporary = make_new(&identity.temporary).map_err(unmade(&identity.temporary))?;
         self.house.fittings.rulebook.saw(&identity);

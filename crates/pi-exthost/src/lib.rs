@@ -12,6 +12,7 @@ mod chain;
 mod connector;
 pub mod consent;
 pub mod content;
+pub mod data;
 pub mod desk;
 pub mod dispatcher;
 pub mod drawings;

@@ -17,7 +17,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
 use pi_exthost::{
-    Desk, GuestId,
+    Desk, GuestId, data,
     launcher::{Identity, LaunchFault, Launcher, Prepared, Source},
 };
 
@@ -81,7 +81,6 @@ impl Tiers {
         let around = &self.surroundings;
         let built = Built::make(&source, &self.yard).await?;
         let number = self.started.fetch_add(1, Ordering::Relaxed);
-        // Names of extensions have no `+`, so no two of them share a folder.
         let folder_name: String = built
             .name
             .chars()
@@ -96,7 +95,7 @@ impl Tiers {
             declared: built.declared.clone(),
             evidence: built.evidence,
             folder: built.folder.clone(),
-            data: around.agent.join("extension-data").join(&folder_name),
+            data: data::folder(&around.agent, &built.name, &built.origins),
             temporary: around.temporary.join(format!("pi-ext-{}-{number}-{folder_name}", std::process::id())),
         };
         let program = match &built.code {

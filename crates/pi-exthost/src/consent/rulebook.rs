@@ -142,6 +142,13 @@ impl Rulebook {
 
     /// Remembers who was there, so that decisions by name are about them. Looks at the disk.
     pub(crate) fn saw(&self, identity: &Identity) {
+    /// Whether it is the one that was last seen under its name, or nobody was. Looks at the disk.
+    pub(crate) fn knows(&self, identity: &Identity) -> bool {
+        let Some(file) = &self.shared.file else { return true };
+        let seen = SeenFile::beside(file).read();
+        seen.get(identity.id.as_str()).is_none_or(|seen| seen.origin.as_ref() == identity.origins.first())
+    }
+
         let Some(file) = &self.shared.file else { return };
         let name = identity.id.as_str();
         if let Err(error) = SeenFile::beside(file).record(name, &Seen::from(identity)) {

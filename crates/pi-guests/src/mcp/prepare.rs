@@ -12,7 +12,7 @@ use std::{
 use futures_util::FutureExt;
 
 use pi_exthost::{
-    Guest, GuestId,
+    Guest, GuestId, data,
     launcher::{Evidence, Feature, Identity, Prepared, Provenance},
 };
 use pi_extproto::{
@@ -68,16 +68,17 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
     // Sessions of one process may each have this server, and each removes its own folder.
     let number = STARTED.fetch_add(1, Ordering::Relaxed);
     let folder = server.file.parent().filter(|folder| folder.is_dir()).unwrap_or(&base.project).to_owned();
+    let origins = vec![server.file.display().to_string()];
     let identity = Identity {
         id: guest_id(&server.name),
         version: "0.0.0".to_owned(),
         artifact: Some(format!("sha256:{}", server.digest.trim_start_matches("sha256:"))),
         provenance: Provenance::Trusted,
-        origins: vec![server.file.display().to_string()],
         declared: Declared::new(None, None),
         evidence,
         folder,
-        data: base.agent.join("extension-data").join(format!("mcp+{}", server.name)),
+        data: data::folder(&base.agent, &format!("mcp+{}", server.name), &origins),
+        origins,
         temporary: base.temporary.join(format!("pi-mcp-{}-{number}-{}", std::process::id(), server.name)),
     };
     let program = program(server.clone(), base);
