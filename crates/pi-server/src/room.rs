@@ -14,10 +14,11 @@ use std::{
 };
 
 use pi_engine::SessionName;
-use pi_session::{Beginning, Session, SessionGone, ShellWatch, Switch, tree::stamp_of};
+use pi_session::{Beginning, Owner, Session, SessionGone, ShellWatch, Switch, Wish, tree::stamp_of};
 use pi_transcript::{Message, SessionId, SessionInfo, json::Amount};
 use pi_wire::{Activity, Error, error::SessionPathError, id::Epoch};
-use tokio::sync;
+use tokio::sync::{self, mpsc};
+use tokio_util::sync::CancellationToken;
 
 use self::flight::Flight;
 pub use self::pump::Turns;
@@ -32,6 +33,9 @@ use crate::{
     tally::Tally,
     workshop::{Conversation, Made, MakeError, Order, Workshop},
 };
+
+/// Wishes of extensions that may wait in the whole server.
+const WISHES: usize = 64;
 
 /// One session.
 #[derive(Debug)]
@@ -52,7 +56,7 @@ pub struct Room {
 }
 
 /// What a session shares with all others of the server.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Ties {
     /// Told when something changes that a list tells.
     pub news: News,
@@ -60,6 +64,22 @@ pub struct Ties {
     pub questions: Arc<Tally>,
     /// The circuits of shell commands.
     pub shell: Arc<Circuits>,
+    /// Where extensions say that they want to leave a session, by the name of its room.
+    wishes: mpsc::Sender<(SessionId, Wish)>,
+}
+
+impl Ties {
+    /// Ties, and where extensions of all sessions want to go.
+    pub fn new() -> (Self, mpsc::Receiver<(SessionId, Wish)>) {
+        let (wishes, asked) = mpsc::channel(WISHES);
+        let ties = Self { news: News::default(), questions: Arc::default(), shell: Arc::default(), wishes };
+        (ties, asked)
+    }
+
+    /// Who decides about extensions that want to leave a session in the room of this name.
+    pub fn owner(&self, room: &SessionId) -> Owner {
+        Owner::Host { name: room.clone(), wishes: self.wishes.clone() }
+    }
 }
 
 /// What is known about a session, until something happens in it.
@@ -95,6 +115,8 @@ struct Stage {
     /// How its file is as the journal has it.
     kept_mark: Mark,
     session: Option<Session>,
+    /// Signalled when another session comes into its place: what happens in it is carried to nobody any more.
+    left: CancellationToken,
     /// Slash commands of its extensions.
     commands: Arc<HashSet<String>>,
 }
@@ -117,7 +139,13 @@ impl Room {
         Self {
             feed: Arc::new(Feed::new(id.clone(), epoch(), kept)),
             id,
-            stage: RwLock::new(Stage { kept_mark: berth.mark, berth, session: None, commands: Arc::default() }),
+            stage: RwLock::new(Stage {
+                kept_mark: berth.mark,
+                berth,
+                session: None,
+                left: CancellationToken::new(),
+                commands: Arc::default(),
+            }),
             standing: sync::Mutex::new(Standing::Kept),
             commanded: AtomicUsize::new(0),
             flight: Flight::default(),
@@ -171,6 +199,11 @@ impl Room {
         Commanded(self)
     }
 
+    /// Who decides about extensions that want to leave the session in it.
+    pub fn owner(&self) -> Owner {
+        self.ties.owner(&self.id)
+    }
+
     /// Who watches over the shell commands of its model.
     pub fn shell(&self) -> Arc<dyn ShellWatch> {
         circuit::watch(&self.ties.shell, &self.id)
@@ -207,7 +240,7 @@ impl Room {
             Some(file) => Conversation::NewAt(new_file(file, workshop)?),
         };
         let beginning = Beginning::Resume { left: None };
-        let order = Order { cwd, conversation, beginning, shell: self.shell() };
+        let order = Order { cwd, conversation, beginning, owner: self.owner(), shell: self.shell() };
         let made = workshop.make(order).await?;
         self.enter(made, turns).await.map_err(|SessionGone| MakeError::Failed {
             reason: "the session ended while it was being loaded".to_owned(),
@@ -243,19 +276,27 @@ impl Room {
         if let Some(enabled) = retry {
             session.set_auto_retry(switch(enabled)).await?;
         }
+        let is_left = CancellationToken::new();
         let left = {
             let mut stage = self.stage.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut stage.left, is_left.clone()).cancel();
             stage.berth.file = file.as_deref().map(shown);
             stage.berth.mark = mark;
             stage.commands = commands;
             stage.session.replace(session.clone())
         };
         if left.is_some() {
-            // Whoever listened to the other one must look anew.
+            // Whoever listened to the other one must look anew, and what was asked there is asked no more.
             self.feed.begin_epoch(epoch());
+            self.feed.drop_questions();
+            self.activity.send_replace(Activity::Idle);
         }
         self.forget_info();
-        pump::start(Arc::clone(self), session.clone(), subscription, turns.clone());
+        pump::start(
+            Arc::clone(self),
+            pump::Source { session: session.clone(), subscription, left: is_left },
+            turns.clone(),
+        );
         Ok(session)
     }
 

@@ -9,10 +9,11 @@ use std::{
     },
 };
 
+use pi_session::Wish;
 use pi_transcript::SessionId;
 use pi_wire::Error;
 use serde_json::value::RawValue;
-use tokio::task::spawn_blocking;
+use tokio::{sync::mpsc, task::spawn_blocking};
 
 use crate::{
     outbox::Outbox,
@@ -54,9 +55,10 @@ struct Table {
 }
 
 impl Rooms {
-    /// With room for so many.
-    pub fn new(limit: usize) -> Self {
-        Self { limit, table: RwLock::default(), ties: Ties::default(), list: Mutex::default() }
+    /// With room for so many; and where extensions of their sessions want to go.
+    pub fn new(limit: usize) -> (Self, mpsc::Receiver<(SessionId, Wish)>) {
+        let (ties, asked) = Ties::new();
+        (Self { limit, table: RwLock::default(), ties, list: Mutex::default() }, asked)
     }
 
     /// For sessions that will be here.
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn list_is_old_as_soon_as_something_happens() {
-        let rooms = Rooms::new(1);
+        let (rooms, _asked) = Rooms::new(1);
         let list = || RawValue::from_string("[]".to_owned()).expect("it is JSON");
         let edition = rooms.edition();
         assert!(rooms.list().is_none(), "nobody has made one");

@@ -15,7 +15,7 @@ use pi_engine::{
     driver::{self, Mailbox},
 };
 use pi_redact::Redactor;
-use pi_session::Switch;
+use pi_session::{Switch, Wish};
 use pi_transcript::{SessionId, json::Open};
 use pi_wire::{
     Feature, ServerEvent,
@@ -25,8 +25,8 @@ use pi_wire::{
     },
 };
 use tokio::{
-    sync::OnceCell,
-    task::JoinHandle,
+    sync::{OnceCell, mpsc},
+    task::{JoinHandle, JoinSet},
     time::{Instant, sleep},
 };
 
@@ -68,6 +68,8 @@ pub struct Server {
     draining: AtomicBool,
     /// Lets those in who wait for a session; ends with the server.
     porter: JoinHandle<()>,
+    /// Does what extensions of sessions want that leave them; ends with the server.
+    usher: JoinHandle<()>,
 }
 
 /// Why a server does not start.
@@ -125,7 +127,7 @@ impl Server {
         let recovered = Recovered::new(&*book, &recovery);
         let Recovery { records, berths, trouble, started: _, malformed: _ } = recovery;
         recovered.log(berths.len());
-        let rooms = Rooms::new(settings.sessions);
+        let (rooms, asked) = Rooms::new(settings.sessions);
         for berth in berths {
             rooms.insert(Arc::new(Room::new(berth, settings.kept, rooms.ties())));
         }
@@ -165,7 +167,8 @@ impl Server {
         // It was just made and nobody else sets it.
         drop(hall.turns.set(engine.clone()));
         let porter = tokio::spawn(receive(Arc::clone(&hall), engine.clone()));
-        Self { hall, engine, task: Mutex::new(Some(task)), draining: AtomicBool::new(false), porter }
+        let usher = tokio::spawn(usher(Arc::clone(&hall), asked));
+        Self { hall, engine, task: Mutex::new(Some(task)), draining: AtomicBool::new(false), porter, usher }
     }
 
     pub fn hall(&self) -> &Arc<Hall> {
@@ -267,6 +270,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.porter.abort();
+        self.usher.abort();
     }
 }
 
@@ -277,6 +281,24 @@ async fn receive(hall: Arc<Hall>, engine: Mailbox<Job, Answer>) {
         // An engine that has ended has answered everything that it ever will.
         let _ = client::admit(&hall, &engine, arrival).await;
         hall.porch.passed(&session);
+    }
+}
+
+/// Leads extensions that want to leave their sessions to others, each beside the others.
+async fn usher(hall: Arc<Hall>, mut asked: mpsc::Receiver<(SessionId, Wish)>) {
+    let mut leaving = JoinSet::new();
+    loop {
+        tokio::select! {
+            asked = asked.recv() => match asked {
+                Some((room, wish)) => {
+                    let hall = Arc::clone(&hall);
+                    leaving.spawn(async move { hall.fulfil(&room, wish).await });
+                }
+                None => return,
+            },
+            // One that panicked was told by the runtime; the wish that it dropped is refused.
+            Some(_) = leaving.join_next() => {}
+        }
     }
 }
 

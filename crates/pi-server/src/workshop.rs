@@ -7,7 +7,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use pi_session::{
-    Beginning, Session, ShellWatch, Switch,
+    Beginning, Owner, Session, ShellWatch, Switch,
     directory::{Catalogue, ForkPoint, Stored},
 };
 use pi_transcript::{EntryId, ProviderId};
@@ -50,6 +50,8 @@ pub struct Order {
     pub cwd: PathBuf,
     pub conversation: Conversation,
     pub beginning: Beginning,
+    /// Who decides about extensions that want to leave it.
+    pub owner: Owner,
     /// Who watches over the shell commands of its model.
     pub shell: Arc<dyn ShellWatch>,
 }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use pi_exthost::{GuestId, SessionPort};
+use pi_transcript::SessionId;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -51,16 +52,24 @@ pub enum Departure {
 }
 
 /// Who decides what becomes of a session.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Owner {
     /// Extensions that want to leave are told that it is not possible here.
     Nobody,
     Somebody(mpsc::Sender<Wish>),
+    /// The same of somebody who has many sessions: no extension of one of them ends the program.
+    Host {
+        /// By which the host knows the session.
+        name: SessionId,
+        wishes: mpsc::Sender<(SessionId, Wish)>,
+    },
 }
 
 /// An extension wants to leave. It waits for an answer; a wish that is dropped is refused.
 #[derive(Debug)]
 pub struct Wish {
+    /// The conversation that is to be left.
+    pub session: SessionId,
     pub by: GuestId,
     pub departure: Departure,
     ended: CancellationToken,
@@ -84,14 +93,26 @@ pub fn owner() -> (Owner, mpsc::Receiver<Wish>) {
     (Owner::Somebody(wishes), received)
 }
 
+impl Owner {
+    /// Puts a wish before them. One that nobody takes is gone, which refuses it.
+    pub(crate) async fn hear(&self, wish: Wish) {
+        match self {
+            Self::Nobody => drop(wish),
+            Self::Somebody(wishes) => drop(wishes.send(wish).await),
+            Self::Host { name, wishes } => drop(wishes.send((name.clone(), wish)).await),
+        }
+    }
+}
+
 impl Wish {
     pub(crate) fn new(
+        session: SessionId,
         by: GuestId,
         departure: Departure,
         ended: CancellationToken,
     ) -> (Self, oneshot::Receiver<Decision>) {
         let (decision, decided) = oneshot::channel();
-        (Self { by, departure, ended, decision }, decided)
+        (Self { session, by, departure, ended, decision }, decided)
     }
 
     /// Signalled when the command that wants to leave has ended. It has something to do in the next session until then.

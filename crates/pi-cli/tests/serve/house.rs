@@ -27,7 +27,7 @@ use pi_server::{
     workshop::{Made, MakeError, Order, Workshop},
 };
 use pi_session::{
-    Blueprint, Owner, Post, Storage, Switch,
+    Blueprint, Post, Storage, Switch,
     directory::{Catalogue, Stored},
     input::{self, Composer, ImageRule, Mentions},
     models::{Keys, Models},
@@ -158,7 +158,7 @@ impl Makers {
             follow_up: Delivery::OneAtATime,
             composer: Arc::new(composer(&self.folder)),
             beginning: order.beginning,
-            owner: Owner::Nobody,
+            owner: order.owner,
             storage: Storage::Memory,
             now: || Moment::from_unix_millis(1_767_225_600_000),
         };

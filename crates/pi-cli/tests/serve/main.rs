@@ -19,6 +19,7 @@ mod hostile;
 mod house;
 mod journal;
 mod lasting;
+mod leaving;
 mod pings;
 mod places;
 mod questions;

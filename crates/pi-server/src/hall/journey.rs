@@ -6,23 +6,31 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
-use pi_session::{Beginning, Departure, Session, SessionGone, directory::ForkPoint, export};
+use pi_session::{Beginning, Departure, Session, SessionGone, Wish, directory::ForkPoint, export};
+use pi_transcript::SessionId;
 use pi_wire::{
     Data, Error, SessionCommand,
     command::{ExportHtml, Fork, NewSession, SwitchSessionFile},
     error::SessionPathError,
     response::{Cancellable, ExportedFile, Forked},
 };
-use tokio::task::spawn_blocking;
+use tokio::{task::spawn_blocking, time::timeout};
 
-use super::{Hall, Outcome, Undone, gone, told, unmade};
+use super::{Hall, Outcome, Undone, gone, session_name, told, unmade};
 use crate::{
     places::{self, Replace, WriteError},
     room::Room,
-    workshop::{Conversation, Order},
+    workshop::{Conversation, Made, Order},
 };
+
+/// How long what runs in a conversation that a command left may go on when the command has ended.
+const LINGERING: Duration = Duration::from_secs(2);
+
+/// Why an extension of a session that is closed soon cannot leave it once more.
+const LEFT: &str = "this session was left already";
 
 impl Hall {
     pub(super) async fn depart(&self, room: &Arc<Room>, session: &Session, command: SessionCommand) -> Outcome {
@@ -37,15 +45,27 @@ impl Hall {
     }
 
     async fn new_session(&self, room: &Arc<Room>, session: &Session, wanted: NewSession) -> Outcome {
-        let parent = wanted.parent_session.map(PathBuf::from);
-        let departure = Departure::New { parent: parent.clone() };
-        let went = self.leave(room, session, departure, |left| (Conversation::New { parent }, Beginning::New { left }));
+        let departure = Departure::New { parent: wanted.parent_session.map(PathBuf::from) };
+        let went = self.leave(room, session, departure);
         told(Data::NewSession(Cancellable { cancelled: went.await?.is_none() }))
     }
 
     async fn switch_file(&self, room: &Arc<Room>, session: &Session, wanted: &SwitchSessionFile) -> Outcome {
-        let sessions = self.workshop.sessions_folder();
-        let path = places::session_file(Path::new(&wanted.session_path), sessions.as_deref())?;
+        let path = self.another_file(Path::new(&wanted.session_path)).await?;
+        let went = self.leave(room, session, Departure::Resume(path));
+        told(Data::SwitchSessionFile(Cancellable { cancelled: went.await?.is_none() }))
+    }
+
+    async fn fork(&self, room: &Arc<Room>, session: &Session, wanted: Fork) -> Outcome {
+        let departure = Departure::Fork(ForkPoint::Before(wanted.entry_id));
+        let text = self.leave(room, session, departure).await?;
+        let cancelled = text.is_none();
+        told(Data::Fork(Forked { text: text.flatten().unwrap_or_default(), cancelled }))
+    }
+
+    /// A file of a session that a room can go on with.
+    async fn another_file(&self, path: &Path) -> Result<PathBuf, Undone> {
+        let path = places::session_file(path, self.workshop.sessions_folder().as_deref())?;
         if let Some(by) = self.rooms.holder(&path).await? {
             return Err(Error::SessionInUse { by }.into());
         }
@@ -56,23 +76,7 @@ impl Hall {
         {
             return Err(outside.into());
         }
-        let departure = Departure::Resume(path.clone());
-        let went =
-            self.leave(room, session, departure, |left| (Conversation::Stored(path), Beginning::Resume { left }));
-        told(Data::SwitchSessionFile(Cancellable { cancelled: went.await?.is_none() }))
-    }
-
-    async fn fork(&self, room: &Arc<Room>, session: &Session, wanted: Fork) -> Outcome {
-        // What was said is in the file before it is copied, and the file is there before it is looked where it is.
-        session.flush().await.map_err(gone(room.id()))?;
-        let from = self.own_file(room, "a session that is not kept cannot be forked")?;
-        let at = ForkPoint::Before(wanted.entry_id);
-        let departure = Departure::Fork(at.clone());
-        let went =
-            self.leave(room, session, departure, |left| (Conversation::Fork { from, at }, Beginning::Fork { left }));
-        let text = went.await?;
-        let cancelled = text.is_none();
-        told(Data::Fork(Forked { text: text.flatten().unwrap_or_default(), cancelled }))
+        Ok(path)
     }
 
     /// The file of a session that is to be read once more. One that was not written yet has nothing to lead elsewhere.
@@ -90,29 +94,90 @@ impl Hall {
         room: &Arc<Room>,
         session: &Session,
         departure: Departure,
-        to: impl FnOnce(Option<PathBuf>) -> (Conversation, Beginning),
     ) -> Result<Option<Option<String>>, Undone> {
         if !session.may_leave(departure.clone()).await.map_err(gone(room.id()))? {
             return Ok(None);
         }
         let _standing = room.hold().await.map_err(gone(room.id()))?;
-        let (conversation, beginning) = to(file(room));
+        let mut next = self.prepare(room, session, &departure).await?;
+        let text = next.text.take();
+        close(room, session, departure).await;
+        self.bring(room, next).await?;
+        Ok(Some(text))
+    }
+
+    /// Does what an extension of a session wants: another conversation comes into the room, and the command goes on there. The
+    /// one that was left is closed when the command has ended.
+    pub(crate) async fn fulfil(&self, id: &SessionId, wish: Wish) {
+        match self.exchange(id, &wish).await {
+            Ok(Exchanged { room, left, next }) => {
+                let (departure, ended) = (wish.departure.clone(), wish.ended());
+                wish.grant_in(&next);
+                drop(next);
+                ended.cancelled().await;
+                // Whoever called the command is told how it ended before its session ends.
+                if timeout(LINGERING, left.idle()).await.is_err() {
+                    tracing::info!(session = %id, "a run in a conversation that was left ends with it");
+                }
+                close(&room, &left, departure).await;
+            }
+            Err(Undone { error, .. }) => {
+                tracing::info!(session = %id, by = %wish.by, %error, "an extension does not leave its session");
+                wish.refuse(error.to_string());
+            }
+        }
+    }
+
+    async fn exchange(&self, id: &SessionId, wish: &Wish) -> Result<Exchanged, Undone> {
+        let room = self.rooms.find(id)?;
+        let departure = match &wish.departure {
+            Departure::Resume(path) => Departure::Resume(self.another_file(path).await?),
+            departure @ (Departure::New { .. } | Departure::Fork(_)) => departure.clone(),
+            Departure::Quit | Departure::Reload => return Err(refused("a session of a server is not left for that")),
+        };
+        let _standing = room.hold().await.map_err(gone(id))?;
+        let left = room.loaded().ok_or_else(|| refused(LEFT))?;
+        if left.state().await.map_err(gone(id))?.session != wish.session {
+            return Err(refused(LEFT));
+        }
+        let next = self.prepare(&room, &left, &departure).await?;
+        let next = self.bring(&room, next).await?;
+        if let Some(engine) = self.turns.get() {
+            // Nobody commanded it, and what clients knew of the session is not so any more. An engine that has ended needs no versions.
+            let _ = engine.changed(session_name(id)).await;
+        }
+        Ok(Exchanged { room: Arc::clone(&room), left, next })
+    }
+
+    /// Opens the conversation that one is left for.
+    async fn prepare(&self, room: &Arc<Room>, session: &Session, departure: &Departure) -> Result<Made, Undone> {
+        let left = file(room);
+        let (conversation, beginning) = match departure {
+            Departure::New { parent } => (Conversation::New { parent: parent.clone() }, Beginning::New { left }),
+            Departure::Resume(path) => (Conversation::Stored(path.clone()), Beginning::Resume { left }),
+            Departure::Fork(at) => {
+                // What was said is in the file before it is copied, and the file is there before it is looked where it is.
+                session.flush().await.map_err(gone(room.id()))?;
+                let from = self.own_file(room, "a session that is not kept cannot be forked")?;
+                (Conversation::Fork { from, at: at.clone() }, Beginning::Fork { left })
+            }
+            Departure::Quit | Departure::Reload => return Err(refused("a session is not left for that")),
+        };
         let cwd = self.workplace(room)?;
-        let order = Order { cwd, conversation, beginning, shell: room.shell() };
-        let mut made = self.workshop.make(order).await.map_err(|error| unmade(room.id(), &error))?;
+        let order = Order { cwd, conversation, beginning, owner: room.owner(), shell: room.shell() };
+        let made = self.workshop.make(order).await.map_err(|error| unmade(room.id(), &error))?;
         if matches!(departure, Departure::New { .. }) {
             carry(session, &made.session).await.map_err(gone(room.id()))?;
         }
-        let text = made.text.take();
-        // One that has ended meanwhile is left as well.
-        let unsaid = session.close_for(departure).await.unwrap_or_default();
-        if !unsaid.is_empty() {
-            tracing::info!(session = %room.id(), messages = unsaid.len(), "what waited to be said was left behind");
-        }
-        room.enter(made, &self.turns).await.map_err(gone(room.id()))?;
+        Ok(made)
+    }
+
+    /// Puts it into the room.
+    async fn bring(&self, room: &Arc<Room>, made: Made) -> Result<Session, Undone> {
+        let session = room.enter(made, &self.turns).await.map_err(gone(room.id()))?;
         let kept = self.journal.keep(room.berth()).await;
         kept.map_err(|error| Error::StorageFailed { reason: error.to_string() })?;
-        Ok(Some(text))
+        Ok(session)
     }
 
     /// Writes the conversation as a page, into the folder of the session and nowhere else.
@@ -131,6 +196,21 @@ impl Hall {
         });
         let written = written.await.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
         told(Data::ExportHtml(ExportedFile { path: written?.to_string_lossy().into_owned() }))
+    }
+}
+
+/// A room in which one session took the place of another, which is still open.
+struct Exchanged {
+    room: Arc<Room>,
+    left: Session,
+    next: Session,
+}
+
+/// Ends a session that is left. One that has ended meanwhile is left as well.
+async fn close(room: &Room, session: &Session, departure: Departure) {
+    let unsaid = session.close_for(departure).await.unwrap_or_default();
+    if !unsaid.is_empty() {
+        tracing::info!(session = %room.id(), messages = unsaid.len(), "what waited to be said was left behind");
     }
 }
 

@@ -115,7 +115,8 @@ impl Hall {
         };
         let conversation = Conversation::New { parent: None };
         let shell = circuit::watch(&self.bash, &id);
-        let order = Order { cwd, conversation, beginning: Beginning::Startup, shell };
+        let order =
+            Order { cwd, conversation, beginning: Beginning::Startup, owner: self.rooms.ties().owner(&id), shell };
         self.open(id, order, Data::CreateSession).await
     }
 
@@ -139,7 +140,8 @@ impl Hall {
         let conversation = Conversation::Stored(path);
         let beginning = Beginning::Resume { left: None };
         let shell = circuit::watch(&self.bash, &id);
-        self.open(id, Order { cwd, conversation, beginning, shell }, Data::LoadSession).await
+        let owner = self.rooms.ties().owner(&id);
+        self.open(id, Order { cwd, conversation, beginning, owner, shell }, Data::LoadSession).await
     }
 
     /// Where an agent works if nobody says where.

@@ -10,6 +10,7 @@ use pi_session::{Session, Silence, Subscription};
 use pi_transcript::AgentEvent;
 use pi_wire::Activity;
 use tokio::sync::{Notify, OnceCell};
+use tokio_util::sync::CancellationToken;
 
 use super::{Room, epoch};
 use crate::{answer::Answer, hall::Job, tally::OpenQuestions};
@@ -87,13 +88,22 @@ impl Tide {
     }
 }
 
-/// Begins to listen. Ends with the session.
-pub(super) fn start(room: Arc<Room>, session: Session, subscription: Subscription, turns: Turns) {
-    // Its owner is the session: when that ends, there is nothing more to carry.
-    tokio::spawn(carry(room, session, subscription, turns));
+/// A session, and what happens in it.
+pub(super) struct Source {
+    pub(super) session: Session,
+    pub(super) subscription: Subscription,
+    /// Signalled when another session is in its place.
+    pub(super) left: CancellationToken,
 }
 
-async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription, turns: Turns) {
+/// Begins to listen. Ends with the session, or when another one is in its place.
+pub(super) fn start(room: Arc<Room>, source: Source, turns: Turns) {
+    // Its owner is the session: when that ends, there is nothing more to carry.
+    tokio::spawn(carry(room, source, turns));
+}
+
+async fn carry(room: Arc<Room>, source: Source, turns: Turns) {
+    let Source { session, mut subscription, left } = source;
     let (mut taken, mut open) = (false, OpenQuestions::default());
     let questions = Arc::clone(&room.ties.questions);
     room.tide.reach();
@@ -101,6 +111,7 @@ async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription
         let heard = tokio::select! {
             // Whoever asks is told when nothing more waits.
             biased;
+            () = left.cancelled() => break,
             heard = subscription.next() => heard,
             () = room.tide.asked() => {
                 room.tide.reach();
@@ -127,8 +138,11 @@ async fn carry(room: Arc<Room>, session: Session, mut subscription: Subscription
             },
         }
     }
-    room.tide.end();
-    room.feed.drop_questions();
+    // What another session says in the room is not ours to end.
+    if !left.is_cancelled() {
+        room.tide.end();
+        room.feed.drop_questions();
+    }
     // What was still open went with the session.
     questions.find(&mut open, []);
     if taken {

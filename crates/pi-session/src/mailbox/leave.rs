@@ -12,10 +12,7 @@ use pi_exthost::{
 };
 use pi_extproto::hook::event::payload::{self, SessionBeforeForkEvent, SessionBeforeSwitchEvent, SwitchReason};
 use pi_transcript::EntryId;
-use tokio::{
-    sync::{mpsc, oneshot},
-    time::sleep,
-};
+use tokio::{sync::oneshot, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{Mailbox, answer};
@@ -50,13 +47,16 @@ impl Mailbox {
 
     /// Ends the program once nothing runs. Whoever wants it does not wait: it may be what runs.
     pub(super) fn quit(&mut self, from: GuestId, reply: Reply<()>) {
-        let Owner::Somebody(owner) = &self.owner else { return answer(reply, Err(not_here("ending the program"))) };
-        let (owner, idle, life) = (owner.clone(), self.idle(), self.life.clone());
+        let Owner::Somebody(_) = &self.owner else { return answer(reply, Err(not_here("ending the program"))) };
+        let (owner, idle, life) = (self.owner.clone(), self.idle(), self.life.clone());
+        let session = self.parts.session.clone();
         self.asides.spawn(async move {
             let asking = async {
                 // Of a session that is gone nothing runs.
                 drop(idle.await);
-                ask_owner(&owner, from.clone(), Departure::Quit, CancellationToken::new()).await
+                let ended = CancellationToken::new();
+                let (wish, decided) = Wish::new(session, from.clone(), Departure::Quit, ended);
+                ask_owner(&owner, wish, decided).await
             };
             tokio::select! {
                 asked = asking => if let Err(refusal) = asked {
@@ -96,15 +96,17 @@ impl Mailbox {
     }
 
     fn wish(&mut self, from: GuestId, departure: Departure, pass: ControlPass, reply: Reply<bool>) {
-        let Owner::Somebody(owner) = &self.owner else {
+        if matches!(self.owner, Owner::Nobody) {
             return answer(reply, Err(not_here("leaving this session for another")));
-        };
-        let (owner, permission) = (owner.clone(), self.permission(&departure));
+        }
+        let (owner, permission) = (self.owner.clone(), self.permission(&departure));
+        let session = self.parts.session.clone();
         self.spawn_for(reply, async move {
             if !permission.await {
                 return Ok(false);
             }
-            if let Some(next) = ask_owner(&owner, from, departure, pass.ended()).await? {
+            let (wish, decided) = Wish::new(session, from, departure, pass.ended());
+            if let Some(next) = ask_owner(&owner, wish, decided).await? {
                 pass.lead_to(next);
             }
             Ok(true)
@@ -170,18 +172,15 @@ impl Mailbox {
 
 /// Tells the owner, and waits for the decision. Answers the session that the extension may go on in.
 async fn ask_owner(
-    owner: &mpsc::Sender<Wish>,
-    by: GuestId,
-    departure: Departure,
-    ended: CancellationToken,
+    owner: &Owner,
+    wish: Wish,
+    decided: oneshot::Receiver<Decision>,
 ) -> Result<Option<Arc<dyn SessionPort>>, Refusal> {
-    let undecided = || not_here("leaving this session");
-    let (wish, decided) = Wish::new(by, departure, ended);
-    owner.send(wish).await.map_err(|_| undecided())?;
+    owner.hear(wish).await;
     match decided.await {
         Ok(Decision::Granted { next }) => Ok(next),
         Ok(Decision::Refused { reason }) => Err(Refusal::NotNow { reason }),
-        Err(_) => Err(undecided()),
+        Err(_) => Err(not_here("leaving this session")),
     }
 }
 

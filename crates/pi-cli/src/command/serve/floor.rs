@@ -10,7 +10,7 @@ use pi_exthost::port::Mode;
 use pi_provider::breaker::{self, Breakers, Snapshot};
 use pi_server::workshop::{Conversation, Made, MakeError, Order, Workshop as Makes};
 use pi_session::{
-    Owner, Switch,
+    Switch,
     directory::{self, Catalogue, ForkError, Stored},
     file::OpenError,
     input::Mentions,
@@ -172,7 +172,7 @@ impl Floor<'_> {
     }
 
     async fn make(&self, order: Order, console: &mut Console) -> Result<Made, MakeError> {
-        let Order { cwd, conversation, beginning, shell } = order;
+        let Order { cwd, conversation, beginning, owner, shell } = order;
         let ground = Ground::at(cwd, self.environment);
         let (mut seat, text) = self.seat(conversation, &ground, console)?;
         let file = seat.path();
@@ -189,7 +189,7 @@ impl Floor<'_> {
             };
             let workshop = self.shelf.workshop(&ground.directory, written, &mut answering, providers, make)?;
             seat.note(&answering);
-            let entrance = Entrance { mode: Mode::Server, beginning, owner: Owner::Nobody };
+            let entrance = Entrance { mode: Mode::Server, beginning, owner };
             let Started { session, notes, unmet } = workshop.start(seat, &answering, entrance, Some(shell)).await;
             notes.iter().for_each(|note| console.note(note));
             if let Some(failure) = unmet {
