@@ -6,6 +6,7 @@
 pub(crate) mod company;
 pub(crate) mod cost;
 pub(crate) mod extensions;
+mod furniture;
 pub(crate) mod model;
 pub(crate) mod seat;
 
@@ -14,7 +15,6 @@ use std::{
     sync::Arc,
 };
 
-use pi_envelope::SystemPart;
 use pi_exthost::{Guests, guest::ProviderOffer, port::Mode};
 use pi_policy::{
     Moment, Policy,
@@ -23,27 +23,23 @@ use pi_policy::{
 use pi_provider::{breaker::Breakers, likeness};
 use pi_redact::{Evidence, Redactor};
 use pi_session::{
-    Beginning, Blueprint, Owner, Post, Session, ShellWatch, cut,
-    input::{Composer, ImageRule, Mentions, Picture, Pictures},
+    Beginning, Blueprint, Furnishing, Habits, Owner, Post, Session, ShellWatch,
+    input::Mentions,
     models::Models,
     offer::ActiveTools,
-    resources::{
-        self, Discovery, Places, Resources, Switches, Wanted,
-        assembly::{Ingredients, ToolNote, assemble, for_tools},
-    },
     settings::{self, Files, Settings, trust::Decisions},
-    tree::stamp,
 };
 use pi_terminal::Theme;
 use pi_tools::{
-    DEFAULT_ACTIVE, Environment as Variables, Images, Registry, Shell, Withheld, Workspace,
+    DEFAULT_ACTIVE, Environment as Variables, Registry, Shell, Withheld, Workspace,
     files::{FileQueue, Folders},
 };
-use pi_transcript::Block;
 
+pub(crate) use self::furniture::Furnished;
 use self::{
     company::{Company, Loaded},
     extensions::{Bench, Extensions},
+    furniture::{Furniture, images},
     model::Answering,
     seat::Seat,
 };
@@ -60,17 +56,12 @@ use crate::{
 
 /// What every session of this process shares.
 pub(crate) struct Workshop {
-    pub(crate) settings: Settings,
-    pub(crate) composer: Arc<Composer>,
+    furniture: Arc<Furniture>,
     pub(crate) models: Models,
-    policy: Arc<Policy>,
     tools: Registry,
     active_tools: ActiveTools,
     workspace: Arc<Workspace>,
-    system: Arc<[SystemPart]>,
     is_project_trusted: bool,
-    /// Whether what was found is told otherwise than it stands in the files.
-    is_scrubbed: bool,
     extensions: Arc<Extensions>,
     /// What extensions share with the session's own tools.
     bench: Arc<Bench>,
@@ -147,12 +138,22 @@ impl Ground {
         (decisions, trust, resolved)
     }
 
+    /// The same with settings that are read anew; whether the project is trusted stays as it was.
+    fn again(&self, environment: &Environment) -> Self {
+        let agent = environment.agent_directory.as_deref();
+        let files = Files { agent, project: Some(&self.directory), trust: self.trust };
+        let settings::Resolved { settings, notices, .. } = settings::load(&files, Vec::new());
+        Self { settings, notices, ..self.clone() }
+    }
+
     /// Says what is odd about the settings. That those of a project are not used is told with what else is not.
     pub(crate) fn tell(&self, console: &mut Console) {
+        self.oddities().iter().for_each(|note| console.note(note));
+    }
+
+    fn oddities(&self) -> Vec<String> {
         let is_odd = |notice: &&settings::Notice| notice.problem != settings::Problem::Untrusted;
-        for notice in self.notices.iter().filter(is_odd) {
-            console.note(&notice.to_string());
-        }
+        self.notices.iter().filter(is_odd).map(ToString::to_string).collect()
     }
 
     /// Whether nobody decided about this project, neither for it nor for all of them.
@@ -169,18 +170,20 @@ impl Ground {
         self.trust == settings::trust::Trust::Trusted
     }
 
-    /// Says that there is no theme of the name that the settings have, if so.
-    pub(crate) fn tell_theme(&self, console: &mut Console) {
-        let unknown = self.settings.theme.as_deref().filter(|name| Theme::named(name).is_none());
-        if let Some(name) = unknown {
-            let known = Theme::NAMES.join(", ");
-            console.note(&format!("there is no theme {name:?}, so the dark one is used; themes are: {known}"));
-        }
-    }
-
     /// The colours that the settings name.
     pub(crate) fn theme(&self) -> Theme {
-        self.settings.theme.as_deref().and_then(Theme::named).unwrap_or_else(Theme::dark)
+        theme(&self.settings)
+    }
+
+    /// Says that there is no theme of the name that the settings have, if so.
+    pub(crate) fn tell_theme(&self, console: &mut Console) {
+        self.odd_theme().iter().for_each(|note| console.note(note));
+    }
+
+    fn odd_theme(&self) -> Option<String> {
+        let name = self.settings.theme.as_deref().filter(|name| Theme::named(name).is_none())?;
+        let known = Theme::NAMES.join(", ");
+        Some(format!("there is no theme {name:?}, so the dark one is used; themes are: {known}"))
     }
 }
 
@@ -194,73 +197,39 @@ impl Workshop {
         environment: &Environment,
         console: &mut Console,
     ) -> Result<Self, Failure> {
-        let Rules { policy, mentions } = rules;
-        let Ground { directory, settings, decisions, trust, notices: _ } = ground.clone();
+        let Ground { directory, settings, .. } = ground;
         let credentials = providers.credential_names();
         let redactor = Arc::new(providers.redactor(Evidence::Shapes));
-        let places = Places {
-            decisions,
-            default_trust: settings.default_project_trust,
-            context_files: discovery(kit.told.no_context_files),
-            skills: wanted(kit.told.no_skills, &kit.told.skill, &settings.skills),
-            templates: wanted(kit.told.no_prompt_templates, &kit.told.prompt_template, &settings.prompts),
-            ..Places::usual(environment.agent_directory.clone(), environment.home.clone(), directory.clone(), trust)
-        };
-        let mut resources = resources::discover(&places);
-        let is_odd = |notice: &&resources::Notice| notice.problem != resources::Problem::Untrusted;
-        for notice in resources.notices.iter().filter(is_odd) {
-            if let Some(unusable) = unusable(notice, kit.told, &directory) {
-                return Err(unusable.into());
-            }
-            console.note(&notice.to_string());
-        }
-        let is_scrubbed = resources.scrub(&redactor) > 0;
-        if is_scrubbed {
-            console.note("context files, skills or templates hold secrets; the model does not see them");
-        }
         let tools = Registry::built_in();
+        let policy = rules.policy.clone();
+        let (furniture, notes) = Furniture::read(kit.told, ground, rules, Arc::clone(&redactor), &tools, environment)?;
+        notes.iter().for_each(|note| console.note(note));
         let (extensions, left_out) = Extensions::find(kit.extensions, ground, &policy, environment)?;
         left_out.iter().for_each(|notice| console.note(notice));
-        let active_tools = active_tools(kit, &settings, &tools, &extensions, console)?;
+        let active_tools = active_tools(kit, settings, &tools, &extensions, console)?;
         let extensions = match active_tools {
             ActiveTools::Asked(_) => extensions.needing_servers(),
             ActiveTools::Usual(_) => extensions,
         };
-        let system = system(kit.told, &resources, &tools, &directory, console)?;
-        let system = for_usual_tools(system, &active_tools, &tools);
-        let (folders, tooling) = tooling(&directory, &settings, environment, credentials, Arc::clone(&redactor));
+        let (folders, tooling) = tooling(directory, settings, environment, credentials, Arc::clone(&redactor));
         let queue = Arc::new(FileQueue::default());
         let workspace = workspace(&folders, tooling.clone(), Arc::clone(&queue))?;
-        let models = providers.into_models(answering.key.clone(), &settings, kit.breakers.clone());
+        let models = providers.into_models(answering.key.clone(), settings, kit.breakers.clone());
         let bench = Bench {
             tools: tools.clone(),
             tooling,
             queue,
             folders,
-            redactor: Arc::clone(&redactor),
+            redactor,
             keys: Some(extensions::key_ring(models.clone())),
         };
-        let is_project_trusted = trust == settings::trust::Trust::Trusted;
-        let composer = Arc::new(Composer {
-            places,
-            resources,
-            redactor,
-            pictures: pictures(images(&settings)),
-            mentions,
-            images: if settings.images.block_images { ImageRule::Block } else { ImageRule::Send },
-            skills: if settings.enable_skill_commands { Discovery::On } else { Discovery::Off },
-        });
         Ok(Self {
-            settings,
-            composer,
+            furniture: Arc::new(furniture),
             models,
-            policy: Arc::new(policy),
             tools,
             active_tools,
             workspace,
-            system,
-            is_project_trusted,
-            is_scrubbed,
+            is_project_trusted: ground.is_trusted(),
             extensions: Arc::new(extensions),
             bench: Arc::new(bench),
         })
@@ -268,7 +237,12 @@ impl Workshop {
 
     /// Whether the context files, skills and templates are still those that were found.
     pub(crate) fn is_current(&self) -> bool {
-        !self.is_scrubbed && resources::discover(&self.composer.places) == self.composer.resources
+        self.furnished().is_current()
+    }
+
+    /// What its sessions have from files, as it was last read.
+    pub(crate) fn furnished(&self) -> Arc<Furnished> {
+        self.furniture.current()
     }
 
     /// Whether sessions may have commands and tools of extensions, which are known when they run.
@@ -286,8 +260,9 @@ impl Workshop {
     ) -> Started {
         let post = Post::new();
         let (extensions, bench) = (Arc::clone(&self.extensions), Arc::clone(&self.bench));
+        let furniture = Arc::clone(&self.furniture);
         let (company, Loaded { notes, unmet }) =
-            Company::begin(extensions, bench, &post, seat.header.id.as_str(), entrance.mode).await;
+            Company::begin(extensions, bench, furniture, &post, seat.header.id.as_str(), entrance.mode).await;
         let guests = Arc::clone(company.guests());
         let mut blueprint = Blueprint { shell, ..self.blueprint(seat, answering, entrance) };
         if let ActiveTools::Usual(names) = &mut blueprint.active_tools {
@@ -329,27 +304,29 @@ impl Workshop {
             (ActiveTools::Asked(names), Mode::Server) => ActiveTools::Usual(names.clone()),
             (active_tools, _) => active_tools.clone(),
         };
+        let Furnishing { composer, system, policy, habits } = self.furnished().furnishing();
+        let Habits { retry, compaction, steering, follow_up } = habits;
         Blueprint {
             id,
             models: self.models.clone(),
             own_models: answering.own.clone(),
             choice: Arc::clone(&answering.choice),
             thinking: answering.thinking,
-            policy: Arc::clone(&self.policy),
-            redactor: Arc::clone(&self.composer.redactor),
+            policy,
+            redactor: Arc::clone(&composer.redactor),
             tools: self.tools.clone(),
             active_tools,
             workspace: Arc::clone(&self.workspace),
             shell: None,
-            system: Arc::clone(&self.system),
+            system,
             guests: Arc::new(Guests::none()),
             mode,
             is_project_trusted: self.is_project_trusted,
-            retry: self.settings.retry,
-            compaction: compaction(&self.settings),
-            steering: self.settings.steering_mode,
-            follow_up: self.settings.follow_up_mode,
-            composer: Arc::clone(&self.composer),
+            retry,
+            compaction,
+            steering,
+            follow_up,
+            composer,
             beginning,
             owner,
             storage: seat.storage,
@@ -369,53 +346,13 @@ fn unbrought(guests: &Guests, answering: &Answering) -> Option<SessionFailure> {
     (!is_brought).then(|| SessionFailure::NoSuchModel { model: answering.choice.name() })
 }
 
+/// The colours that settings name.
+pub(crate) fn theme(settings: &Settings) -> Theme {
+    settings.theme.as_deref().and_then(Theme::named).unwrap_or_else(Theme::dark)
+}
+
 pub(crate) fn now() -> Moment {
     Moment::from_unix_millis(asking::milliseconds())
-}
-
-fn compaction(settings: &Settings) -> cut::Settings {
-    let settings::Compaction { enabled, reserve_tokens, keep_recent_tokens } = settings.compaction;
-    cut::Settings { enabled, reserve_tokens, keep_recent_tokens }
-}
-
-fn discovery(is_off: bool) -> Discovery {
-    if is_off { Discovery::Off } else { Discovery::On }
-}
-
-fn wanted(is_off: bool, named: &[PathBuf], settings: &[settings::Location]) -> Wanted {
-    Wanted { discovery: discovery(is_off), named: named.to_vec(), settings: settings.to_vec() }
-}
-
-/// That a skill or a template is not used which somebody named as an argument.
-fn unusable(notice: &resources::Notice, told: &ToldArguments, directory: &Path) -> Option<SessionFailure> {
-    use resources::Problem;
-    let is_used = match &notice.problem {
-        Problem::TooLarge { .. }
-        | Problem::NotAFile
-        | Problem::Missing
-        | Problem::Unreadable { .. }
-        | Problem::Untrusted
-        | Problem::LeadsOut { .. }
-        | Problem::Head { .. }
-        | Problem::NoDescription
-        | Problem::BadName { .. } => false,
-        Problem::NotUtf8
-        | Problem::TooMany { .. }
-        | Problem::LongDescription { .. }
-        | Problem::OddName { .. }
-        | Problem::OtherName { .. }
-        | Problem::Collision { .. }
-        | Problem::BadPattern { .. } => true,
-    };
-    let named = [("--skill", &told.skill), ("--prompt-template", &told.prompt_template)];
-    let mut named = named.into_iter().flat_map(|(option, paths)| paths.iter().map(move |path| (option, path)));
-    let is_it = |path: &PathBuf| {
-        let path = directory.join(path);
-        // The folder of a skill is named for the file in it.
-        path == notice.path || path.join("SKILL.md") == notice.path
-    };
-    let (option, path) = named.find(|(_, path)| !is_used && is_it(path))?;
-    Some(SessionFailure::Unusable { option, value: path.display().to_string(), why: notice.problem.to_string() })
 }
 
 /// The policy of the person's settings. One that cannot be read allows nothing: it may have been meant to forbid.
@@ -490,74 +427,6 @@ fn active_tools(
     Ok(ActiveTools::Usual(active))
 }
 
-fn system(
-    told: &ToldArguments,
-    resources: &Resources,
-    tools: &Registry,
-    directory: &Path,
-    console: &mut Console,
-) -> Result<Vec<SystemPart>, Failure> {
-    // Of all of them: the session says what of it goes with the tools that it offers.
-    let notes: Vec<ToolNote> =
-        tools.names().filter_map(|name| Some(ToolNote::of(tools.get(name)?.definition()))).collect();
-    let mut read = |text: &str| text_or_file(text, console);
-    let instead = told.system_prompt.as_deref().map(&mut read).transpose()?;
-    let appended = told.append_system_prompt.iter().map(|text| read(text)).collect::<Result<Vec<_>, _>>()?;
-    Ok(assemble(&Ingredients {
-        resources,
-        switches: &Switches::default(),
-        tools: &notes,
-        instead: instead.as_deref(),
-        appended: &appended,
-        directory,
-        day: &stamp(now())[..10],
-    }))
-}
-
-/// The same as sessions that offer the usual tools are told it: these share it then, and others make theirs of it.
-fn for_usual_tools(parts: Vec<SystemPart>, active: &ActiveTools, tools: &Registry) -> Arc<[SystemPart]> {
-    let (ActiveTools::Usual(names) | ActiveTools::Asked(names)) = active;
-    let notes = names.iter().filter_map(|name| Some(ToolNote::of(tools.get(name)?.definition())));
-    let notes: Vec<ToolNote> = notes.collect();
-    parts.into_iter().map(|part| for_tools(&part, &notes).unwrap_or(part)).collect()
-}
-
-/// As in Pi: what is the name of a file stands for its text. What only looks like one is said as it is, and that is told.
-fn text_or_file(text: &str, console: &mut Console) -> Result<String, Failure> {
-    let path = Path::new(text);
-    if path.is_file() {
-        return input::read_text(path);
-    }
-    if looks_like_a_file(text) {
-        console.note(&format!("there is no file {text}; the model is told these words instead"));
-    }
-    Ok(text.to_owned())
-}
-
-/// One word with an ending, or a path.
-fn looks_like_a_file(text: &str) -> bool {
-    let has_ending = Path::new(text).extension().is_some_and(|ending| (1..=8).contains(&ending.len()));
-    !text.contains(char::is_whitespace) && (has_ending || text.contains('/'))
-}
-
-/// Pictures as the tool `read` would show them.
-fn pictures(images: Images) -> Box<Pictures<'static>> {
-    Box::new(move |bytes: &[u8]| {
-        Some(match pi_tools::picture(bytes, images)? {
-            pi_tools::Picture::LeftOut { why } => Picture::LeftOut { why },
-            pi_tools::Picture::Ready { data, mime_type, note } => {
-                let Block::Image(image) = Block::image(data, mime_type) else { return None };
-                Picture::Ready { image, note }
-            }
-        })
-    })
-}
-
-/// How pictures are sent.
-fn images(settings: &Settings) -> Images {
-    if settings.images.auto_resize { Images::Scaled } else { Images::AsTheyAre }
-}
-
 /// How tools work, and where.
 pub(crate) fn tooling(
     directory: &Path,
@@ -590,23 +459,4 @@ fn workspace(folders: &Folders, tooling: pi_tools::Settings, queue: Arc<FileQueu
         source,
     })?;
     Ok(Arc::new(Workspace::new(places, tooling, queue)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn name_of_a_file_is_told_from_words() {
-        for (text, expected) in [
-            ("nofile.md", true),
-            ("prompts/short", true),
-            ("Be brief.", false),
-            ("Brief.", false),
-            ("You work on a.rs", false),
-            ("brief", false),
-        ] {
-            assert_eq!(looks_like_a_file(text), expected, "{text}");
-        }
-    }
 }

@@ -13,7 +13,7 @@ use tokio::{runtime::Handle, time::timeout};
 use tokio_util::task::TaskTracker;
 
 use pi_extproto::connector::environment::Credential;
-use pi_policy::{Moment, PathFault, Policy};
+use pi_policy::{Moment, PathFault, Policy, config};
 use pi_tools::{Registry, files::FileQueue, files::Folders};
 use pi_transcript::ProviderId;
 
@@ -80,10 +80,10 @@ pub struct Limits {
     pub pending_bytes: usize,
     /// Of what one call gives back.
     pub output_bytes: usize,
-    /// Of each of the two outputs of a process, unless the call wants less.
     /// Of what all calls give back that the guest has not taken yet. Those beyond fail and do not wait, because what waits is
     /// kept.
     pub untaken_bytes: usize,
+    /// Of each of the two outputs of a process, unless the call wants less.
     pub process_bytes: usize,
     /// Of a whole stream.
     pub stream_bytes: u64,
@@ -101,8 +101,8 @@ impl Default for Limits {
             params_bytes: 32 << 20,
             pending_bytes: 64 << 20,
             output_bytes: 64 << 20,
-            process_bytes: 16 << 20,
             untaken_bytes: 128 << 20,
+            process_bytes: 16 << 20,
             stream_bytes: 1 << 30,
             redirects: 20,
             request_time: Duration::from_secs(300),
@@ -181,8 +181,8 @@ impl Dispatcher {
     }
 
     /// Other settings count from the next decision on. Answers, and what is remembered, stay.
-    pub fn amend(&self, policy: &Policy) -> Result<(), GrantsFault> {
-        self.house.fittings.rulebook.amend(policy)
+    pub fn amend(&self, policy: &Policy, project: Option<&config::Settings>) -> Result<(), GrantsFault> {
+        self.house.fittings.rulebook.amend(policy, project)
     }
 
     /// Lets guests use each other's tools. Once: a session has one set of guests, in which they come and go.

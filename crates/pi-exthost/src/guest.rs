@@ -174,9 +174,26 @@ pub enum Subject {
     /// A message of a type for which the guest registered a renderer.
     Message(Box<Message>),
     /// A call of one of its tools.
-    ToolCall { name: String, input: Object },
+    ToolCall(ToolDrawing),
     /// What one of its tools found, or has found so far.
-    ToolResult { name: String, output: ToolOutput, is_partial: bool },
+    ToolResult { call: ToolDrawing, output: ToolOutput, state: ResultState },
+}
+
+/// The call of a tool that is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolDrawing {
+    pub call_id: ToolCallId,
+    pub name: String,
+    pub input: Object,
+}
+
+/// How far a call is whose result is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultState {
+    /// It goes on, and finds more.
+    Partial,
+    Succeeded,
+    Failed,
 }
 
 /// A model call that a guest answers in the place of a provider.

@@ -15,6 +15,8 @@ const then = (promise, done, failed) => apply(Promise.prototype.then, promise, [
 // Other names of the same events, as other hosts and the wire have them.
 const ALIASES = { startup: "session_start", thinking_level_changed: "thinking_level_select" };
 const CONFIG_WITHHELD = new Set(["apiKey", "headers", "authHeader", "oauth"]);
+// Calls of tools of which renderers keep something.
+const MOST_KEPT = 64;
 const DELIVERY = { steer: "steer", followUp: "follow_up", nextTurn: "next_turn" };
 
 const isThenable = (value) => value !== null && (typeof value === "object" || typeof value === "function") && typeof value.then === "function";
@@ -388,12 +390,19 @@ export function make(native, flags) {
   };
 
   const lines = (component, width) => (component === undefined || component === null ? null : Array.from(component.render(width), String));
-  const draw = ({ kind, message, name, input, output, isPartial, width, expanded }) => {
+  // What the renderers of a tool keep of a call between its drawings; the oldest is forgotten.
+  const kept = new Map();
+  const keptOf = (callId) => {
+    if (!kept.has(callId)) kept.set(callId, { state: {} });
+    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+    return kept.get(callId);
+  };
+  const draw = ({ kind, message, callId, name, input, output, isPartial, isError, width, expanded }) => {
     if (kind === "message") return lines(renderers.get(message.customType)?.(message, { expanded }, theme), width);
-    const tool = tools.get(name);
-    const context = { args: input, state: {}, expanded, isPartial: isPartial === true, isError: false, executionStarted: true, argsComplete: true, showImages: false, cwd: host.place.cwd, invalidate: () => undefined, lastComponent: undefined };
-    if (kind === "call") return lines(tool?.renderCall?.(input, theme, context), width);
-    return lines(tool?.renderResult?.(output, { expanded, isPartial }, theme, context), width);
+    const [tool, mine] = [tools.get(name), keptOf(callId)];
+    const context = { args: input, toolCallId: callId, state: mine.state, expanded, isPartial: isPartial === true, isError: isError === true, executionStarted: true, argsComplete: true, showImages: false, cwd: host.place.cwd, invalidate: () => undefined, lastComponent: mine[kind] };
+    mine[kind] = kind === "call" ? tool?.renderCall?.(input, theme, context) : tool?.renderResult?.({ ...output, isError: isError === true }, { expanded, isPartial: isPartial === true }, theme, context);
+    return lines(mine[kind], width);
   };
   const stream = async (job, provider, model, context, options) => {
     const config = known(providers, "provider", provider);

@@ -24,6 +24,7 @@ use crate::{
     extensions::{Steward, Unattended},
     file::Opened,
     finished::Notebook,
+    furnishing::{Furnisher, Habits},
     herald::Brake,
     input::Composer,
     listing::Counted,
@@ -126,6 +127,11 @@ impl Post {
         self.ended.clone()
     }
 
+    /// For whoever reads the files of the session anew.
+    pub fn furnisher(&self) -> Furnisher {
+        Furnisher(self.letters.downgrade())
+    }
+
     /// What extensions hold of the session.
     pub fn port(&self) -> Arc<dyn SessionPort> {
         Arc::new(Port(self.letters.downgrade()))
@@ -220,6 +226,12 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         choice: blueprint.choice,
         offered: (Vec::new(), Vec::new()),
         own_models: blueprint.own_models,
+        habits: Habits {
+            retry: blueprint.retry,
+            compaction: blueprint.compaction,
+            steering: blueprint.steering,
+            follow_up: blueprint.follow_up,
+        },
         retry: blueprint.retry,
         compaction: blueprint.compaction,
         queues,

@@ -22,6 +22,7 @@ pub mod extensions;
 mod factory;
 pub mod file;
 mod finished;
+mod furnishing;
 mod herald;
 pub mod hooks;
 pub mod input;
@@ -43,6 +44,7 @@ pub mod weights;
 
 pub use pi_exthost::{
     drawings::{KeyFault, Press},
+    guest::{Rendering, ResultState, Subject, ToolDrawing},
     port::{CommandInfo, CommandSource, ToolInfo},
     questions::{AnswerFault, MOST_OPEN as MOST_OPEN_QUESTIONS, OpenQuestion, is_unasked},
 };
@@ -55,6 +57,7 @@ pub use self::{
     departure::{Beginning, Departure, Owner, Wish, owner},
     factory::{Blueprint, Post, Storage, start, start_at},
     finished::Finished,
+    furnishing::{Furnisher, Furnishing, Habits},
     herald::{Silence, Subscription},
     run::{Cause, Ending},
     session::{

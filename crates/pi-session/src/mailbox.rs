@@ -59,6 +59,7 @@ use crate::{
     draft::Draft,
     extensions::Steward,
     finished::{self, Finished},
+    furnishing::Habits,
     herald::Outgoing,
     input::Composer,
     listing::Counted,
@@ -83,6 +84,8 @@ pub(crate) struct Mailbox {
     /// Models that stand in no list, or at an address of their own.
     pub(crate) own_models: Vec<Arc<Choice>>,
     pub(crate) thinking: ThinkingLevel,
+    /// How it goes on by itself, as the files said last.
+    pub(crate) habits: Habits,
     pub(crate) retry: RetrySettings,
     pub(crate) compaction: cut::Settings,
     pub(crate) queues: Queues,
@@ -218,6 +221,7 @@ impl Mailbox {
             Letter::Run(note) => self.note(*note),
             Letter::Ended(ending) => self.end_run(&ending),
             Letter::Counted(counted) => self.keep_count(*counted),
+            Letter::Furnished(furnishing) => self.furnish(*furnishing),
         }
     }
 

@@ -11,16 +11,14 @@ use pi_envelope::{Envelope, Strip};
 use pi_exthost::{
     SessionPort,
     drawings::{KeyFault, Press},
+    guest::Rendering,
     port::{CommandInfo, ToolInfo},
     questions::{AnswerFault, OpenQuestion},
 };
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
-    AgentEvent, ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel,
-    drawn::Span,
-    event::CompactionResult,
-    message::{BashExecutionMessage, CustomMessage},
-    question::Answer,
+    AgentEvent, ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel, drawn::Span,
+    event::CompactionResult, message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -375,14 +373,15 @@ impl Session {
         self.ask(Request::OpenDrawings).await
     }
 
-    /// What a message of an extension looks like in so many columns; nothing if no extension draws messages of its type,
-    /// or if it fails at it. Dropping the future leaves the extension to itself.
-    pub async fn draw_message(
-        &self,
-        message: CustomMessage,
-        width: u16,
-    ) -> Result<Option<Vec<Vec<Span>>>, SessionGone> {
-        self.ask(|reply| Request::DrawMessage(Box::new(message), width, reply)).await
+    /// What a message of an extension looks like, or a call or result of its tool; nothing if no extension draws it, or if it
+    /// fails at it. Dropping the future leaves the extension to itself.
+    pub async fn draw(&self, rendering: Rendering) -> Result<Option<Vec<Vec<Span>>>, SessionGone> {
+        self.ask(|reply| Request::Draw(Box::new(rendering), reply)).await
+    }
+
+    /// The tools whose calls and results extensions draw, by name.
+    pub async fn drawn_tools(&self) -> Result<Vec<String>, SessionGone> {
+        self.ask(Request::DrawnTools).await
     }
 
     /// Bookmarks an entry; nothing removes the bookmark.

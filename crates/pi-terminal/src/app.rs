@@ -79,6 +79,8 @@ pub struct Beginning {
     pub silence: Option<String>,
     /// What can be called with a `/`, built-in commands not included.
     pub commands: Vec<Command>,
+    /// Tools whose calls and results extensions draw.
+    pub drawn_tools: Vec<String>,
     pub theme: Theme,
     pub colours: Colours,
     pub thoughts: Thoughts,
@@ -103,6 +105,8 @@ pub struct App {
     colours: Colours,
     detail: Detail,
     thoughts: Thoughts,
+    /// Whether thinking is shown, as the settings say; somebody may have chosen otherwise here.
+    usual_thoughts: Thoughts,
     models: Vec<Model>,
     commands: Vec<Command>,
     completion: Option<Completion>,
@@ -177,10 +181,10 @@ impl App {
             is_unwritable,
             ..
         } = beginning;
-        let Beginning { missing, undescribed, why, silence, colours, .. } = beginning;
+        let Beginning { missing, undescribed, why, silence, colours, drawn_tools, .. } = beginning;
         let is_described = !undescribed.contains(&model::name(&state.model));
         let mut app = Self {
-            chat: Chat::default(),
+            chat: Chat::drawing(drawn_tools),
             editor: Editor::new(history),
             footer: Footer {
                 model: state.model,
@@ -196,6 +200,7 @@ impl App {
             colours,
             detail: Detail::default(),
             thoughts,
+            usual_thoughts: thoughts,
             models,
             commands: Vec::new(),
             completion: None,
@@ -279,8 +284,8 @@ impl App {
 
     /// Nobody takes what was wanted: what an extension was to draw is shown in the usual way.
     pub fn give_up(&mut self, action: &Action) {
-        if let Action::Draw { item, .. } = action {
-            self.chat.draw(*item, None);
+        if let Action::Draw { place, .. } = action {
+            self.chat.draw(*place, None);
         }
     }
 

@@ -8,11 +8,15 @@ mod activity;
 mod card;
 mod custom;
 mod item;
+mod sketch;
 mod stream;
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    time::Duration,
+};
 
-use pi_session::Exposure;
+use pi_session::{Exposure, Rendering, Subject};
 use pi_transcript::{
     AgentEvent, Block, Message, ToolCallId, ToolOutput, drawn::Span, event::CompactionReason, json::Open,
 };
@@ -27,7 +31,7 @@ pub(crate) use self::{activity::turning, stream::outcome};
 use self::{card::Finished, stream::Streaming};
 use crate::{
     look::{Detail, Look},
-    wish::Action,
+    wish::{Action, Part, Place},
 };
 
 /// How many messages of a conversation that was opened again are printed.
@@ -39,6 +43,8 @@ const MOST_RECENT: usize = 20;
 #[derive(Debug, Default)]
 pub struct Chat {
     items: VecDeque<Item>,
+    /// Tools whose calls and results extensions draw.
+    drawn_tools: BTreeSet<String>,
     /// How many items were taken off the front.
     taken: usize,
     streaming: Streaming,
@@ -60,6 +66,16 @@ struct Failed {
 }
 
 impl Chat {
+    /// One in which extensions draw the calls of these tools.
+    pub(crate) fn drawing(tools: Vec<String>) -> Self {
+        Self { drawn_tools: tools.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Extensions draw the calls of these tools from here on.
+    pub(crate) fn draw_tools(&mut self, tools: &[String]) {
+        self.drawn_tools = tools.iter().cloned().collect();
+    }
+
     /// Takes note of what happened at `now`.
     pub fn apply(&mut self, event: &AgentEvent, now: Duration) {
         self.activity.apply(event, now);
@@ -143,6 +159,9 @@ impl Chat {
         let is_writing = self.activity.is_working();
         self.settle();
         self.items.iter_mut().for_each(Item::close);
+        // Nobody will draw anything any more.
+        let cards = self.items.iter_mut().filter_map(Item::as_card);
+        cards.for_each(Card::leave_undrawn);
         self.fail();
         self.activity = Activity::Idle;
         if is_writing {
@@ -164,23 +183,48 @@ impl Chat {
         self.fail();
     }
 
-    /// Asks for the messages of extensions that nobody was asked to draw yet.
+    /// Asks for what extensions draw and nobody was asked to draw yet: messages, calls of tools and their results.
     pub(crate) fn undrawn(&mut self, width: usize) -> Vec<Action> {
-        let width = u16::try_from(width.max(1)).unwrap_or(u16::MAX);
-        let (taken, items) = (self.taken, self.items.iter_mut().enumerate());
-        let undrawn = items.filter_map(|(place, item)| match item {
-            Item::Custom(custom) => custom.ask().map(|message| (taken + place, message)),
-            _ => None,
-        });
-        undrawn.map(|(item, message)| Action::Draw { item, message: Box::new(message), width }).collect()
+        let mut undrawn = Vec::new();
+        for (place, item) in self.items.iter_mut().enumerate() {
+            let item_number = self.taken + place;
+            let mut want = |part, subject: Option<Subject>, width: usize, expanded: bool| {
+                let width = u16::try_from(width.max(1)).unwrap_or(u16::MAX);
+                let place = Place { item: item_number, part };
+                let action = |subject| {
+                    let rendering = Box::new(Rendering { subject, width, expanded });
+                    Action::Draw { place, rendering }
+                };
+                undrawn.extend(subject.map(action));
+            };
+            match item {
+                Item::Custom(custom) => want(Part::Whole, custom.ask(), width, false),
+                Item::Card(card) => {
+                    let expanded = card.is_expanded();
+                    want(Part::Call, card.ask_call(), width.saturating_sub(card::MARGIN), expanded);
+                    want(Part::Result, card.ask_result(), width.saturating_sub(card::MARGIN), expanded);
+                }
+                _ => {}
+            }
+        }
+        undrawn
     }
 
     /// Takes what an extension has drawn; nothing is shown in the usual way. What is printed already stays as it is.
-    pub(crate) fn draw(&mut self, item: usize, lines: Option<&[Vec<Span>]>) {
-        let place = item.checked_sub(self.taken);
-        if let Some(Item::Custom(custom)) = place.and_then(|place| self.items.get_mut(place)) {
-            custom.draw(lines);
+    pub(crate) fn draw(&mut self, place: Place, lines: Option<&[Vec<Span>]>) {
+        let index = place.item.checked_sub(self.taken);
+        match (index.and_then(|index| self.items.get_mut(index)), place.part) {
+            (Some(Item::Custom(custom)), Part::Whole) => custom.draw(lines),
+            (Some(Item::Card(card)), Part::Call) => card.draw_call(lines),
+            (Some(Item::Card(card)), Part::Result) => card.draw_result(lines),
+            _ => {}
         }
+    }
+
+    /// A card for a call of which nobody has spoken.
+    fn new_card(&self, id: &ToolCallId, name: &str) -> Card {
+        let card = Card::new(id.clone(), name);
+        if self.drawn_tools.contains(name) { card.drawn() } else { card }
     }
 
     /// Says something that belongs to nobody's message.
@@ -219,7 +263,7 @@ impl Chat {
     /// Prints the cards of the last run again, in full.
     pub fn show_recent(&mut self) {
         let cards = std::mem::take(&mut self.recent);
-        self.items.extend(cards.into_iter().map(Item::Card));
+        self.items.extend(cards.into_iter().map(Card::expanded).map(Item::Card));
     }
 
     pub fn activity(&self) -> &Activity {
@@ -273,7 +317,7 @@ impl Chat {
         let known = |item: &Item| matches!(item, Item::Card(card) if card.is_of(id));
         let position = self.items.iter().rposition(known);
         let position = position.unwrap_or_else(|| {
-            self.items.push_back(Item::Card(Card::new(id.clone(), name)));
+            self.items.push_back(Item::Card(self.new_card(id, name)));
             self.items.len() - 1
         });
         match &mut self.items[position] {

@@ -42,7 +42,7 @@ const TABLE: &[(BuiltIn, &str, Option<&str>, &str)] = &[
     (BuiltIn::Label, "label", Some("[label]"), "label the last message, or take its label away; /tree shows labels"),
     (BuiltIn::Trust, "trust", None, "use what this project brings: extensions, settings, skills, models"),
     (BuiltIn::Extensions, "extensions", None, "show extensions and MCP servers, switch them, load one anew"),
-    (BuiltIn::Reload, "reload", None, "load extensions anew"),
+    (BuiltIn::Reload, "reload", None, "read extensions, skills, templates, settings and instructions anew"),
     (BuiltIn::Hotkeys, "hotkeys", None, "show all keys"),
     (BuiltIn::Quit, "quit", None, "leave"),
 ];

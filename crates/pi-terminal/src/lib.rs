@@ -48,7 +48,7 @@ pub use self::{
     open::{Options, Outcome, TerminalError, run},
     paint::{Frame, Painter, to_ansi},
     run::{Link, drive},
-    serve::{Advice, Remember},
+    serve::{Advice, Manners, Remember},
     theme::{Colours, Theme},
-    wish::{Action, Catalogue, Fetch, Marked, Missing, Point, Report, Wish},
+    wish::{Action, Catalogue, Fetch, Manner, Marked, Missing, Part, Place, Point, Report, Wish},
 };

@@ -2,12 +2,7 @@
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
-use pi_session::{
-    Session, SessionGone, attached,
-    directory::Project,
-    input::{Utterance, complete::Command},
-    models::Choice,
-};
+use pi_session::{Session, SessionGone, attached, directory::Project, input::Utterance, models::Choice};
 use pi_transcript::Message;
 use tokio::sync::{Notify, mpsc};
 
@@ -16,11 +11,10 @@ use crate::{
     chat::Tone,
     commands,
     device::Device,
-    look::Thoughts,
     run::{Link, drive},
-    serve::{Advice, Remember, Service, of_extension, shown_directory},
-    theme::{Colours, Theme},
-    wish::{Missing, Report, Wish},
+    serve::{Advice, Manners, Remember, Service, of_extension, shown_directory},
+    theme::Colours,
+    wish::{Manner, Missing, Report, Wish},
 };
 
 /// Actions that may wait for the session; see [`Link`].
@@ -35,8 +29,8 @@ pub struct Options {
     pub is_shown: Arc<Notify>,
     /// Models that can be chosen beside those of the session, such as one that was named by its address.
     pub own: Vec<Arc<Choice>>,
-    /// Templates and skills; commands of extensions are asked of the session.
-    pub commands: Vec<Command>,
+    /// Templates, skills and how things are looked at; commands of extensions are asked of the session.
+    pub manners: Manners,
     /// Models that could be chosen if something were set.
     pub missing: Vec<Missing>,
     /// Why the model of the session is the one that is asked.
@@ -58,9 +52,7 @@ pub struct Options {
     /// Shown as `~`.
     pub home: Option<PathBuf>,
     pub branch: Option<String>,
-    pub theme: Theme,
     pub colours: Colours,
-    pub thoughts: Thoughts,
     /// Said at once, one after the other.
     pub opening: Vec<Utterance>,
     /// Stands in the editor.
@@ -120,7 +112,7 @@ pub async fn run(
     let service = Service {
         session: options.session.clone(),
         own: options.own,
-        commands: options.commands.clone(),
+        manners: Arc::clone(&options.manners),
         advice: options.advice,
         remember: options.remember,
         clock: options.clock,
@@ -130,7 +122,8 @@ pub async fn run(
         reports: reports.clone(),
     };
     let of_extensions = options.session.commands().await?.into_iter().filter_map(of_extension);
-    let (commands, hidden) = commands::visible(of_extensions.chain(options.commands).collect());
+    let Manner { commands, theme, thoughts } = (options.manners)();
+    let (commands, hidden) = commands::visible(of_extensions.chain(commands).collect());
     let models = service.models().await?;
     let undescribed = models.iter().filter(|choice| !choice.is_described()).map(|choice| choice.name());
     let mut app = App::new(Beginning {
@@ -142,8 +135,9 @@ pub async fn run(
         silence: options.silence,
         colours: options.colours,
         commands,
-        theme: options.theme,
-        thoughts: options.thoughts,
+        drawn_tools: options.session.drawn_tools().await?,
+        theme,
+        thoughts,
         directory: shown_directory(&options.directory, options.home.as_deref()),
         branch: options.branch,
         history: said.collect(),
@@ -179,7 +173,8 @@ pub async fn run(
     let serving = service.run(events, wanted, options.opening);
     let showing = drive(&mut app, device, &mut link, options.colours);
     let (wish, asked) = until_left(serving, showing, wishes, &reports).await?;
-    Ok(Outcome { asked: asked.filter(|asked| Wish::of(&asked.departure) == wish), wish, draft: app.written() })
+    let asked = asked.filter(|asked| Wish::of(&asked.departure).as_ref() == Some(&wish));
+    Ok(Outcome { asked, wish, draft: app.written() })
 }
 
 /// Serves and shows until somebody wants to leave: answers where to, and the last extension that wanted to.
@@ -197,11 +192,14 @@ async fn until_left(
             wish = &mut showing => return Ok((wish?, asked)),
             // The session is gone, but what it said last is still to be read.
             () = &mut serving, if is_served => is_served = false,
-            Some(wish) = wishes.recv(), if asked.is_none() => {
-                // The screen may be closed already.
-                drop(reports.send(Report::Leave(Wish::of(&wish.departure))).await);
-                asked = Some(wish);
-            }
+            Some(wish) = wishes.recv(), if asked.is_none() => match Wish::of(&wish.departure) {
+                Some(leave) => {
+                    // The screen may be closed already.
+                    drop(reports.send(Report::Leave(leave)).await);
+                    asked = Some(wish);
+                }
+                None => wish.refuse("a session is loaded anew without leaving it"),
+            },
         }
     }
 }

@@ -29,7 +29,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     commands, files, tree,
-    wish::{Action, Catalogue, Fetch, Marked, Point, Report},
+    wish::{Action, Catalogue, Fetch, Manner, Marked, Point, Report},
 };
 
 /// What to do about a call to a model that failed, in words.
@@ -37,6 +37,9 @@ pub type Advice = Arc<dyn Fn(&Cause) -> String + Send + Sync>;
 
 /// Writes down for good that an extension was switched; why not, if it cannot.
 pub type Remember = Arc<dyn Fn(&str, Switch) -> Result<(), String> + Send + Sync>;
+
+/// What the files of the session say of the screen, as they were last read.
+pub type Manners = Arc<dyn Fn() -> Manner + Send + Sync>;
 
 /// How many files are proposed.
 const MOST_FILES: usize = 50;
@@ -47,8 +50,7 @@ pub(crate) struct Service {
     pub(crate) session: Session,
     /// Models that the session does not list: one that was named by its address.
     pub(crate) own: Vec<Arc<Choice>>,
-    /// Templates and skills.
-    pub(crate) commands: Vec<Command>,
+    pub(crate) manners: Manners,
     pub(crate) advice: Advice,
     pub(crate) remember: Remember,
     /// Milliseconds since 1970.
@@ -176,14 +178,17 @@ impl Service {
         }
     }
 
-    /// Tells which models and commands there are now.
+    /// Tells which models and commands there are now, and how things are looked at.
     async fn offer(self) {
         // Of a session that is gone nobody wants anything.
         let (Ok(models), Ok(commands)) = (self.models().await, self.session.commands().await) else { return };
         let models = models.iter().map(|choice| choice.model().clone()).collect();
-        let commands = commands.into_iter().filter_map(of_extension).chain(self.commands.iter().cloned()).collect();
+        let Manner { commands: from_files, theme, thoughts } = (self.manners)();
+        let commands = commands.into_iter().filter_map(of_extension).chain(from_files).collect();
         let (commands, _) = commands::visible(commands);
-        self.tell(Report::Offers { models, commands }).await;
+        let drawn_tools = self.session.drawn_tools().await.unwrap_or_default();
+        self.tell(Report::Offers { models, commands, drawn_tools }).await;
+        self.tell(Report::Manner { theme: Box::new(theme), thoughts }).await;
     }
 
     /// Every model that can be chosen.
@@ -264,12 +269,14 @@ impl Service {
                 }
                 self.fetch(Fetch::Extensions).await.map(Some)
             }
-            Action::ReloadExtensions => {
+            Action::Reload => {
                 let reloaded = session.reload_extensions(None).await.map_err(|error| error.to_string())?;
                 // What is wrong was told in the name of the session meanwhile.
                 let is_odd = |one: &Extension| one.problem.is_some() && one.phase != Phase::Off;
                 Ok(Some(match reloaded.iter().any(is_odd) {
-                    false => Report::Told("extensions and MCP servers were loaded anew".to_owned()),
+                    false => Report::Told(
+                        "loaded anew: extensions, MCP servers, skills, templates, settings and instructions".to_owned(),
+                    ),
                     true => Report::Failed("not all extensions were loaded anew: see above".to_owned()),
                 }))
             }
@@ -286,10 +293,10 @@ impl Service {
                 Ok(()) | Err(KeyFault::NotOpen { .. }) => Ok(None),
                 Err(fault) => Err(fault.to_string()),
             },
-            Action::Draw { item, message, width } => {
+            Action::Draw { place, rendering } => {
                 // Of a session that is gone nobody draws anything.
-                let lines = session.draw_message(*message, width).await.unwrap_or_default();
-                Ok(Some(Report::Drawn { item, lines }))
+                let lines = session.draw(*rendering).await.unwrap_or_default();
+                Ok(Some(Report::Drawn { place, lines }))
             }
             Action::Say { .. } | Action::Suspend | Action::Leave(_) => Ok(None),
         }

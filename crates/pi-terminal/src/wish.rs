@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use pi_envelope::Envelope;
 use pi_session::{
-    Departure, Exposure, Journey, Press, Switch, Went,
+    Departure, Exposure, Journey, Press, Rendering, Switch, Went,
     directory::{ForkPoint, Stored},
     export::Form,
     extensions::Extension,
@@ -12,11 +12,20 @@ use pi_session::{
     queue::When,
 };
 use pi_transcript::{
-    AgentEvent, EntryId, Message, Model, ModelId, ProviderId, RequestId, ThinkingLevel, Usage,
-    drawn::Span,
-    message::{BashExecutionMessage, CustomMessage},
-    question::Answer,
+    AgentEvent, EntryId, Message, Model, ModelId, ProviderId, RequestId, ThinkingLevel, Usage, drawn::Span,
+    message::BashExecutionMessage, question::Answer,
 };
+
+use crate::{look::Thoughts, theme::Theme};
+
+/// What the files say of the screen, as they were last read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manner {
+    /// Templates and skills.
+    pub commands: Vec<Command>,
+    pub theme: Theme,
+    pub thoughts: Thoughts,
+}
 
 /// Something that the person wants done.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,8 +72,8 @@ pub enum Action {
     },
     /// Start an extension anew from what is on the disk.
     ReloadExtension(String),
-    /// Start all of them anew; what does not start leaves what ran.
-    ReloadExtensions,
+    /// Read everything anew: extensions, skills, templates, settings, instructions. What cannot be used leaves what was.
+    Reload,
     /// Delete the session in this file, which is not the one that is open.
     Delete(PathBuf),
     /// Write the session to a file.
@@ -86,15 +95,32 @@ pub enum Action {
         request: RequestId,
         press: Press,
     },
-    /// Have an extension draw a message of its own.
+    /// Have an extension draw a message of its own, or a call of its tool.
     Draw {
-        /// Which of the chat's items it is.
-        item: usize,
-        message: Box<CustomMessage>,
-        width: u16,
+        place: Place,
+        rendering: Box<Rendering>,
     },
     Suspend,
     Leave(Wish),
+}
+
+/// What an extension draws in the chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Which of the chat's items it is.
+    pub item: usize,
+    pub part: Part,
+}
+
+/// The part of an item that is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A message.
+    Whole,
+    /// What a tool is called with.
+    Call,
+    /// What it found.
+    Result,
 }
 
 /// What a label is put on.
@@ -138,21 +164,19 @@ pub enum Wish {
     NewSession,
     Resume(PathBuf),
     Fork(ForkPoint),
-    /// The same session, with its extensions loaded anew.
-    Reload,
     /// The same session, in a project that is trusted from now on.
     Trust,
 }
 
 impl Wish {
-    /// What an extension wants.
-    pub(crate) fn of(departure: &Departure) -> Self {
+    /// What an extension wants; nothing if nobody has to leave for it.
+    pub(crate) fn of(departure: &Departure) -> Option<Self> {
         match departure {
-            Departure::Quit => Self::Quit,
-            Departure::New { .. } => Self::NewSession,
-            Departure::Resume(path) => Self::Resume(path.clone()),
-            Departure::Fork(point) => Self::Fork(point.clone()),
-            Departure::Reload => Self::Reload,
+            Departure::Quit => Some(Self::Quit),
+            Departure::New { .. } => Some(Self::NewSession),
+            Departure::Resume(path) => Some(Self::Resume(path.clone())),
+            Departure::Fork(point) => Some(Self::Fork(point.clone())),
+            Departure::Reload => None,
         }
     }
 }
@@ -188,15 +212,22 @@ pub enum Report {
     Thinking(ThinkingLevel),
     Envelope(Option<Arc<Envelope>>),
     Sessions(Catalogue),
-    /// What an item of the chat looks like, if an extension draws it.
+    /// What a part of the chat looks like, if an extension draws it.
     Drawn {
-        item: usize,
+        place: Place,
         lines: Option<Vec<Vec<Span>>>,
     },
-    /// Extensions brought other models or commands; these are all that there are now.
+    /// The settings say how things are looked at.
+    Manner {
+        theme: Box<Theme>,
+        thoughts: Thoughts,
+    },
+    /// Extensions brought other models or commands, or files were read anew; these are all that there are now.
     Offers {
         models: Vec<Model>,
         commands: Vec<Command>,
+        /// Tools that extensions draw.
+        drawn_tools: Vec<String>,
     },
     ForkPoints(Vec<Point>),
     Tree(Vec<Point>),

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use pi_session::{
-    Exposure, ExtensionTier, Journey, Press, State, Summarise, Switch, Went,
+    Exposure, ExtensionTier, Journey, Press, ResultState, State, Subject, Summarise, Switch, Went,
     directory::{ForkPoint, Stored},
     export::Form,
     extensions::{Extension, Phase},
@@ -14,8 +14,8 @@ use pi_session::{
     queue::{Waiting, When},
 };
 use pi_terminal::{
-    Action, App, Beginning, Catalogue, Colours, Fetch, Marked, Missing, Point, Report, Theme, Wish, look::Thoughts,
-    text::line_width,
+    Action, App, Beginning, Catalogue, Colours, Fetch, Marked, Missing, Part, Place, Point, Report, Theme, Wish,
+    look::Thoughts, text::line_width,
 };
 use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel, drawn::Span, question::Answer};
 use serde_json::{Value, json};
@@ -53,6 +53,7 @@ fn beginning() -> Beginning {
         state,
         models: vec![model("one"), model("two")],
         commands: Vec::new(),
+        drawn_tools: vec!["weigh".to_owned()],
         missing: vec![Missing { name: "q/three".to_owned(), needs: "Q_API_KEY".to_owned() }],
         undescribed: Vec::new(),
         why: "as asked for".to_owned(),
@@ -190,7 +191,7 @@ fn commands_do_what_they_say() {
     check("/tree<enter>", &[Action::Fetch(Fetch::Tree)]);
     check("/trust<enter>", &[Action::Leave(Wish::Trust)]);
     check("/extensions<enter>", &[Action::Fetch(Fetch::Extensions)]);
-    check("/reload<enter>", &[Action::ReloadExtensions]);
+    check("/reload<enter>", &[Action::Reload]);
     check("exit<enter>", &[Action::Leave(Wish::Quit)]);
     check("quit<enter>", &[Action::Leave(Wish::Quit)]);
     check("quit it<enter>", &[say("quit it", When::Steer)]);
@@ -449,7 +450,8 @@ fn offers_of_extensions_take_the_place_of_those_before() {
         hint: None,
         kind: CommandKind::Extension,
     };
-    let offers = Report::Offers { models: vec![model("one"), model("three")], commands: vec![command] };
+    let offers =
+        Report::Offers { models: vec![model("one"), model("three")], commands: vec![command], drawn_tools: Vec::new() };
     app.report(&offers, Duration::ZERO);
     assert_eq!(press(&mut app, "<ctrl+p>"), [cycle("three")]);
     press(&mut app, "/dep");
@@ -953,18 +955,84 @@ fn message_of_an_extension_is_shown_as_it_draws_it() {
     assert!(shows(&mut app, "words"), "until it is drawn its text is there");
     let wanted = app.measure();
     let items = wanted.iter().filter_map(|action| match action {
-        Action::Draw { item, message, width: 40 } if message.custom_type == "framed" => Some(*item),
+        Action::Draw { place, rendering } if rendering.width == 40 => Some(*place),
         _ => None,
     });
-    let items: Vec<usize> = items.collect();
+    let items: Vec<Place> = items.collect();
     assert_eq!(items.len(), 3, "{wanted:?}");
     assert!(app.measure().is_empty(), "each is asked for once");
     let drawn = |text: &str| Some(vec![vec![Span { text: text.to_owned(), style: None }]]);
     // They may come in any order; what stands above is printed first.
-    app.report(&Report::Drawn { item: items[1], lines: drawn("a picture") }, Duration::ZERO);
-    app.report(&Report::Drawn { item: items[0], lines: None }, Duration::ZERO);
+    app.report(&Report::Drawn { place: items[1], lines: drawn("a picture") }, Duration::ZERO);
+    app.report(&Report::Drawn { place: items[0], lines: None }, Duration::ZERO);
     app.give_up(&wanted[2]);
     let shown = screen(&mut app).join("\n");
     assert_eq!((shown.matches("words").count(), shown.matches("a picture").count()), (2, 1), "{shown}");
     assert!(shown.find("words") < shown.find("a picture"), "{shown}");
+}
+
+/// What extensions are asked to draw: the item, and whether it is a call or how far its result is.
+fn wanted(app: &mut App) -> Vec<(Place, Option<ResultState>)> {
+    let drawing = |action: Action| match action {
+        Action::Draw { place, rendering } => match rendering.subject {
+            Subject::ToolCall(_) => Some((place, None)),
+            Subject::ToolResult { state, .. } => Some((place, Some(state))),
+            Subject::Message(_) => None,
+        },
+        _ => None,
+    };
+    app.measure().into_iter().filter_map(drawing).collect()
+}
+
+#[test]
+fn call_of_a_tool_is_shown_as_its_extension_draws_it() {
+    let mut app = app();
+    let drawn = |text: &str| Some(vec![vec![Span { text: text.to_owned(), style: None }]]);
+    let call = json!({"toolCallId": "c1", "toolName": "weigh", "args": {"what": "gold"}});
+    let event = |kind: &str, more: Value| {
+        let mut event = call.clone();
+        event["type"] = kind.into();
+        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event
+    };
+    let found = |text: &str| json!({"content": [{"type": "text", "text": text}], "details": {}});
+    hear(&mut app, event("tool_execution_start", json!({})));
+    let [(call_place, None)] = wanted(&mut app)[..] else { panic!("the call is to be drawn") };
+    assert_eq!(call_place.part, Part::Call);
+    assert!(shows(&mut app, "● weigh"), "until it is drawn the usual card is there");
+    app.report(&Report::Drawn { place: call_place, lines: drawn("scales with gold") }, Duration::ZERO);
+    assert!(shows(&mut app, "● scales with gold"));
+
+    hear(&mut app, event("tool_execution_update", json!({"partialResult": found("half")})));
+    let [(result_place, Some(ResultState::Partial))] = wanted(&mut app)[..] else { panic!("so far") };
+    // What is found meanwhile is drawn when the first drawing has come.
+    hear(&mut app, event("tool_execution_end", json!({"result": found("whole"), "isError": false})));
+    assert_eq!(wanted(&mut app), []);
+    app.report(&Report::Drawn { place: result_place, lines: drawn("a half") }, Duration::ZERO);
+    assert!(shows(&mut app, "a half"));
+    assert_eq!(wanted(&mut app), [(result_place, Some(ResultState::Succeeded))]);
+    app.report(&Report::Drawn { place: result_place, lines: drawn("a whole") }, Duration::ZERO);
+    let shown = screen(&mut app).join("\n");
+    assert!(shown.contains("✔ scales with gold") && shown.contains("a whole"), "{shown}");
+    assert!(!shown.contains("a half"), "{shown}");
+}
+
+#[test]
+fn call_that_its_extension_fails_to_draw_has_the_usual_card() {
+    let mut app = app();
+    hear(&mut app, json!({"type": "tool_execution_start", "toolCallId": "c1", "toolName": "weigh", "args": {}}));
+    let output = json!({"content": [{"type": "text", "text": "nine grams"}], "details": {}});
+    hear(
+        &mut app,
+        json!({"type": "tool_execution_end", "toolCallId": "c1", "toolName": "weigh", "result": output, "isError": false}),
+    );
+    for (place, _) in wanted(&mut app) {
+        app.report(&Report::Drawn { place, lines: None }, Duration::ZERO);
+    }
+    let shown = screen(&mut app).join("\n");
+    assert!(shown.contains("✔ weigh") && shown.contains("nine grams"), "{shown}");
+    // Whoever leaves waits for no drawing.
+    hear(&mut app, json!({"type": "tool_execution_start", "toolCallId": "c2", "toolName": "weigh", "args": {}}));
+    app.finish();
+    assert!(shows(&mut app, "not run"));
 }

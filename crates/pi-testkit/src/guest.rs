@@ -197,7 +197,7 @@ impl Guest for ScriptedGuest {
                     Trigger::Renderer(custom_type)
                 }
                 // Its tools draw nothing of their own.
-                Subject::ToolCall { .. } | Subject::ToolResult { .. } => return Ok(None),
+                Subject::ToolCall(_) | Subject::ToolResult { .. } => return Ok(None),
             };
             let said = self.perform(&trigger, 0, self.run(&ask)).await?;
             Ok(Some(said.drawn))

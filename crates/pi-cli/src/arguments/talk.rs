@@ -120,7 +120,7 @@ pub(crate) struct ModelArguments {
 }
 
 /// What the model is told beside the conversation.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct ToldArguments {
     /// Instructions instead of ours
     #[arg(long, value_name = "TEXT")]

@@ -166,8 +166,9 @@ async fn sit(
     let rules = Rules { policy, mentions: audience.mentions() };
     let workshop = Workshop::open(&arguments.kit(), &ground, rules, providers, &answering, environment, console)?;
     let answering = answering.unless_alone(&workshop)?;
+    let furnished = workshop.furnished();
     for said in &opening.sayings {
-        workshop.composer.check(said).map_err(SessionFailure::Input)?;
+        furnished.composer.check(said).map_err(SessionFailure::Input)?;
         // Extensions may have commands of that name, which are known when they run.
         if !workshop.has_extensions()
             && let Some(failure) = uncalled(said, &workshop, &[])
@@ -193,7 +194,8 @@ async fn sit(
 /// extensions. A path that is there is no call.
 fn uncalled(said: &Utterance, workshop: &Workshop, commands: &[String]) -> Option<SessionFailure> {
     let name = called(&said.text).filter(|name| !name.starts_with("skill:"))?;
-    let resources = &workshop.composer.resources;
+    let furnished = workshop.furnished();
+    let resources = &furnished.composer.resources;
     let is_command = commands.iter().any(|command| command == name);
     if is_command || resources.template(name).is_some() || Path::new("/").join(name).exists() {
         return None;

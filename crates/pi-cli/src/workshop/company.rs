@@ -31,7 +31,7 @@ use pi_exthost::{
 use pi_extproto::connector::tool::ToolDefinition;
 use pi_guests::mcp::{self, Record, Server};
 use pi_session::{
-    Post, Switch,
+    Furnisher, Post, Switch,
     extensions::{Extension, Phase, Steward, SwitchError},
 };
 use pi_transcript::question::NotifyType;
@@ -48,7 +48,8 @@ use self::{
 };
 use super::{
     cost::cost,
-    extensions::{Bench, Extensions, Found},
+    extensions::{Bench, Extensions, Found, rules},
+    furniture::{Furnished, Furniture},
 };
 use crate::{asking::milliseconds, failure::SessionFailure};
 
@@ -61,6 +62,10 @@ pub(crate) struct Company {
     own: Weak<Self>,
     extensions: Arc<Extensions>,
     bench: Arc<Bench>,
+    furniture: Arc<Furniture>,
+    /// What the session has of it. A lock and no task: it is held for a copy of a pointer.
+    furnished: Mutex<Arc<Furnished>>,
+    furnisher: Furnisher,
     session: String,
     mode: Mode,
     port: Arc<dyn SessionPort>,
@@ -123,6 +128,7 @@ impl Company {
     pub(crate) async fn begin(
         extensions: Arc<Extensions>,
         bench: Arc<Bench>,
+        furniture: Arc<Furniture>,
         post: &Post,
         session: &str,
         mode: Mode,
@@ -133,6 +139,9 @@ impl Company {
             own: own.clone(),
             extensions,
             bench,
+            furnished: Mutex::new(furniture.current()),
+            furniture,
+            furnisher: post.furnisher(),
             session: session.to_owned(),
             mode,
             port: post.port(),
@@ -219,6 +228,36 @@ impl Company {
             self.exchange.publish().await;
         }
         Loaded { notes, unmet }
+    }
+
+    /// Reads anew what the session has from files beside its extensions. What cannot be read leaves everything as it was.
+    async fn refurnish(&self) {
+        let furniture = Arc::clone(&self.furniture);
+        let (furnished, notes) = match off_thread(move || furniture.renew().map_err(|failure| failure.told())).await {
+            Ok(renewed) => renewed,
+            Err(problem) => {
+                let kept = "settings, skills, prompt templates and instructions stay as they were";
+                return self.tell(NotifyType::Error, format!("{kept}: {problem}")).await;
+            }
+        };
+        let before =
+            mem::replace(&mut *self.furnished.lock().unwrap_or_else(PoisonError::into_inner), Arc::clone(&furnished));
+        self.furnisher.furnish(furnished.furnishing()).await;
+        for note in notes {
+            self.tell(NotifyType::Warning, note).await;
+        }
+        if let Some(difference) = furnished.difference(&before) {
+            self.tell(NotifyType::Info, difference).await;
+        }
+    }
+
+    /// Tells whoever is there something that is about no extension.
+    async fn tell(&self, notify_type: NotifyType, message: String) {
+        match notify_type {
+            NotifyType::Info => tracing::info!("{message}"),
+            NotifyType::Warning | NotifyType::Error => tracing::warn!("{message}"),
+        }
+        self.exchange.tell(Notice { message, notify_type, about: None }).await;
     }
 
     /// Has the files of its members watched from here on, where somebody is there who edits them.
@@ -471,10 +510,11 @@ impl Company {
 
     /// Lets what is written now count. Rules that cannot be read cost the servers whose entries they come from.
     async fn amend(&self, dispatcher: &Dispatcher, found: &mut Found, notes: &mut Vec<String>) {
-        let amended = match self.extensions.rules(&found.servers) {
+        let policy = Arc::clone(&self.furniture.current().policy);
+        let amended = match rules(&policy, &found.servers) {
             Ok(policy) => {
-                let dispatcher = dispatcher.clone();
-                let amended = off_thread(move || dispatcher.amend(&policy)).await;
+                let (dispatcher, extensions) = (dispatcher.clone(), Arc::clone(&self.extensions));
+                let amended = off_thread(move || dispatcher.amend(&policy, extensions.project_policy().as_ref())).await;
                 amended.map_err(|fault| format!("the rules stay as they were: {fault}"))
             }
             Err(problem) => Err(problem),
@@ -597,13 +637,11 @@ impl Steward for Company {
             match id {
                 Some(id) => Ok(vec![company.renew(&id, Say::AsWritten).await?]),
                 None => {
+                    // First: what is allowed counts for those that are started then.
+                    company.refurnish().await;
                     let Loaded { notes, unmet } = company.load(Arrival::Later).await;
                     for note in notes.into_iter().chain(unmet.map(|failure| failure.to_string())) {
-                        tracing::warn!("{note}");
-                        company
-                            .exchange
-                            .tell(Notice { message: note, notify_type: NotifyType::Warning, about: None })
-                            .await;
+                        company.tell(NotifyType::Warning, note).await;
                     }
                     Ok(company.list().await)
                 }

@@ -67,9 +67,9 @@ pub(crate) struct Extensions {
     named: Vec<String>,
     /// Nothing if extensions cannot be built here.
     launcher: Option<Arc<dyn Launcher>>,
-    /// What the person's settings say.
+    /// What the person's settings say at the beginning.
     policy: Policy,
-    /// What the project takes away.
+    /// What the project takes away then.
     project: Option<config::Settings>,
     base: Base,
     /// Whether a session begins only when its servers are there: somebody named the tools that it is to have.
@@ -192,7 +192,7 @@ impl Extensions {
         };
         let found = extensions.look_at(&ground.settings);
         notices.extend(found.notices.iter().cloned());
-        if let Err(problem) = extensions.rules(&found.servers) {
+        if let Err(problem) = rules(policy, &found.servers) {
             notices.push(problem);
         }
         Ok((extensions, notices))
@@ -296,12 +296,11 @@ impl Extensions {
         })
     }
 
-    /// The person's rules, with what the entries of servers allow.
-    pub(crate) fn rules(&self, servers: &[Server]) -> Result<Policy, String> {
-        // One that is switched off may lack whatever it needs, and needs nothing.
-        let noted = self.policy.with_remembered(&mcp::grants(servers.iter().filter(|server| !server.is_disabled)));
-        let told = |invalid| format!("no MCP server is started: {invalid}; look at their entries");
-        noted.map(|noted| noted.value).map_err(told)
+    /// What the project takes away, as it is written now. Where that cannot be understood it is what it was at the beginning: it
+    /// may have been meant to forbid something. Looks at the disk.
+    pub(super) fn project_policy(&self) -> Option<config::Settings> {
+        let is_there = || project_settings(&self.places.directory).exists();
+        project_policy(&self.places.directory).or_else(|| self.project.clone().filter(|_| is_there()))
     }
 
     /// Where servers run.
@@ -383,7 +382,7 @@ impl Extensions {
         let scratch = &self.environment.scratch;
         scratch.make().map_err(|error| format!("{} cannot be made: {error}", scratch.path().display()))?;
         let rulebook = match &self.environment.agent_directory {
-            Some(agent) => Rulebook::open(self.policy.clone(), self.project.clone(), GrantsFile::in_folder(agent))
+            Some(agent) => Rulebook::open(self.policy.clone(), self.project.as_ref(), GrantsFile::in_folder(agent))
                 .map_err(|fault| fault.to_string())?,
             None => Rulebook::new(self.policy.clone()),
         };
@@ -501,11 +500,23 @@ pub(crate) fn listed(settings: &Settings) -> Vec<Listed> {
     extensions.iter().map(listed(false)).chain(packages.iter().map(listed(true))).collect()
 }
 
+/// The person's rules, with what the entries of servers allow.
+pub(super) fn rules(policy: &Policy, servers: &[Server]) -> Result<Policy, String> {
+    // One that is switched off may lack whatever it needs, and needs nothing.
+    let noted = policy.with_remembered(&mcp::grants(servers.iter().filter(|server| !server.is_disabled)));
+    let told = |invalid| format!("no MCP server is started: {invalid}; look at their entries");
+    noted.map(|noted| noted.value).map_err(told)
+}
+
 /// What the project's settings say about extensions. They only take away, so that it does not matter who wrote them; what
 /// cannot be read is told where settings are.
 pub(crate) fn project_policy(directory: &Path) -> Option<config::Settings> {
-    let document = crate::input::read(&directory.join(".pi").join("settings.json")).ok()?;
+    let document = crate::input::read(&project_settings(directory)).ok()?;
     config::parse(document.bytes()).ok().map(|noted| noted.value)
+}
+
+fn project_settings(directory: &Path) -> PathBuf {
+    directory.join(".pi").join("settings.json")
 }
 
 /// What somebody named on the command line, and nothing else.

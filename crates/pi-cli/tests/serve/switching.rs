@@ -553,3 +553,25 @@ fn extensions_are_not_watched_where_the_settings_say_so() {
         assert_eq!(serving.log().contains("the files of its extensions are watched"), is_watched, "{settings}");
     }
 }
+
+#[test]
+fn reload_reads_what_running_sessions_are_told_from_files() {
+    let serving = Serving::prepared(talking(), &[], |room| {
+        write(&room.at("agent/AGENTS.md"), b"Speak in rhymes.");
+        write(&room.at("agent/prompts/greet.md"), b"Say hello to $1.");
+    });
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        say(&mut client, "p1", "hi").await;
+        write(&serving.room.at("agent/AGENTS.md"), b"Speak in riddles.");
+        write(&serving.room.at("agent/prompts/greet.md"), b"Say goodbye to $1.");
+        ask(&mut client, "r", json!({"type": "reload_extensions"})).await;
+        say(&mut client, "p2", "/greet Ada").await;
+    });
+    let requests = serving.room.server.requests();
+    let said = |place: usize| requests[place].json()["messages"].to_string();
+    assert!(said(0).contains("Speak in rhymes."), "{}", said(0));
+    let last = said(requests.len() - 1);
+    assert!(last.contains("Speak in riddles.") && last.contains("Say goodbye to Ada."), "{last}");
+    assert!(!last.contains("rhymes"), "{last}");
+}

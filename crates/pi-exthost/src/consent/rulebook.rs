@@ -26,7 +26,6 @@ pub struct Rulebook {
 
 #[derive(Debug)]
 struct Shared {
-    project: Option<config::Settings>,
     file: Option<GrantsFile>,
     /// A lock and no task: every call looks here, and it is held for a copy of a pointer.
     state: Mutex<State>,
@@ -36,6 +35,8 @@ struct Shared {
 struct State {
     /// What the person's own settings say.
     base: Policy,
+    /// What the project takes away.
+    project: Option<config::Settings>,
     policy: Arc<Policy>,
     stamp: Option<Stamp>,
     /// How often it was put together anew. Who read the disk for one that is not in force any more reads it again.
@@ -46,6 +47,7 @@ struct State {
 /// A policy that was put together from what the disk said, to take the place of the one that was in force then.
 struct Draft {
     base: Policy,
+    project: Option<config::Settings>,
     policy: Policy,
     stamp: Option<Stamp>,
     instead_of: u64,
@@ -58,16 +60,16 @@ impl Rulebook {
     /// Settings alone; answers hold for the session, and nothing is remembered.
     pub fn new(base: Policy) -> Self {
         let policy = Arc::new(base.clone());
-        Self::of(Shared { project: None, file: None, state: Mutex::new(State::of(base, policy)) })
+        Self::of(Shared { file: None, state: Mutex::new(State::of(base, policy)) })
     }
 
     /// With decisions that are remembered in a file, and with what a project takes away. A file that cannot be understood
     /// is refused: it may have been meant to forbid something. Looks at the disk.
-    pub fn open(base: Policy, project: Option<config::Settings>, file: GrantsFile) -> Result<Self, GrantsFault> {
+    pub fn open(base: Policy, project: Option<&config::Settings>, file: GrantsFile) -> Result<Self, GrantsFault> {
         let given = Arc::new(base.clone());
         let state = Mutex::new(State::of(base, Arc::clone(&given)));
-        let book = Self::of(Shared { project, file: Some(file), state });
-        book.amend(&given)?;
+        let book = Self::of(Shared { file: Some(file), state });
+        book.amend(&given, project)?;
         Ok(book)
     }
 
@@ -75,11 +77,11 @@ impl Rulebook {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Other settings count from here on; answers, and what is remembered, stay. Looks at the disk.
-    pub(crate) fn amend(&self, base: &Policy) -> Result<(), GrantsFault> {
+    /// Other settings of person and project count from here on; answers, and what is remembered, stay. Looks at the disk.
+    pub(crate) fn amend(&self, base: &Policy, project: Option<&config::Settings>) -> Result<(), GrantsFault> {
         loop {
             let revision = self.shared.state().revision;
-            let draft = self.shared.draft(base.clone(), revision)?;
+            let draft = self.shared.draft(base.clone(), project.cloned(), revision)?;
             if self.shared.enact(draft).is_ok() {
                 return Ok(());
             }
@@ -140,8 +142,6 @@ impl Rulebook {
         written.await.unwrap_or(Ok(false))
     }
 
-    /// Remembers who was there, so that decisions by name are about them. Looks at the disk.
-    pub(crate) fn saw(&self, identity: &Identity) {
     /// Whether it is the one that was last seen under its name, or nobody was. Looks at the disk.
     pub(crate) fn knows(&self, identity: &Identity) -> bool {
         let Some(file) = &self.shared.file else { return true };
@@ -149,6 +149,8 @@ impl Rulebook {
         seen.get(identity.id.as_str()).is_none_or(|seen| seen.origin.as_ref() == identity.origins.first())
     }
 
+    /// Remembers who was there, so that decisions by name are about them. Looks at the disk.
+    pub(crate) fn saw(&self, identity: &Identity) {
         let Some(file) = &self.shared.file else { return };
         let name = identity.id.as_str();
         if let Err(error) = SeenFile::beside(file).record(name, &Seen::from(identity)) {
@@ -171,7 +173,7 @@ async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
 
 impl State {
     fn of(base: Policy, policy: Arc<Policy>) -> Self {
-        Self { base, policy, stamp: None, revision: 0, looked: Moment::from_unix_millis(0) }
+        Self { base, project: None, policy, stamp: None, revision: 0, looked: Moment::from_unix_millis(0) }
     }
 }
 
@@ -180,14 +182,14 @@ impl Shared {
         let Some(file) = &self.file else { return false };
         loop {
             let stamp = file.stamp();
-            let (base, revision) = {
+            let (base, project, revision) = {
                 let state = self.state();
                 if stamp == state.stamp {
                     return false;
                 }
-                (state.base.clone(), state.revision)
+                (state.base.clone(), state.project.clone(), state.revision)
             };
-            match self.draft(base, revision).map(|draft| self.enact(draft)) {
+            match self.draft(base, project, revision).map(|draft| self.enact(draft)) {
                 Ok(Ok(())) => return true,
                 Ok(Err(Outdated)) => {}
                 Err(fault) => {
@@ -200,29 +202,29 @@ impl Shared {
     }
 
     /// Reads what is remembered, and puts it together with settings and with what a project takes away.
-    fn draft(&self, base: Policy, instead_of: u64) -> Result<Draft, GrantsFault> {
+    fn draft(&self, base: Policy, project: Option<config::Settings>, instead_of: u64) -> Result<Draft, GrantsFault> {
         let (remembered, stamp) = match &self.file {
             Some(file) => file.load()?,
             None => (config::Settings::default(), None),
         };
         let invalid = |invalid: config::Invalid| GrantsFault::Invalid { problems: invalid.problems };
         let mut policy = base.with_remembered(&remembered).map_err(invalid)?.value;
-        if let Some(project) = &self.project {
+        if let Some(project) = &project {
             policy = policy.restrict_by(project).map_err(invalid)?.value;
         }
-        Ok(Draft { base, policy, stamp, instead_of })
+        Ok(Draft { base, project, policy, stamp, instead_of })
     }
 
     /// Puts a policy into force, with the answers that were heard until now, unless another came into force since the disk
     /// was read: whichever of the two was put together from older rules would take rules of the other away.
-    fn enact(&self, Draft { base, policy, stamp, instead_of }: Draft) -> Result<(), Outdated> {
+    fn enact(&self, Draft { base, project, policy, stamp, instead_of }: Draft) -> Result<(), Outdated> {
         let mut state = self.state();
         if state.revision != instead_of {
             return Err(Outdated);
         }
         let answers = state.policy.answers().clone();
         state.policy = Arc::new(policy.with_answers(answers));
-        (state.base, state.stamp) = (base, stamp);
+        (state.base, state.project, state.stamp) = (base, project, stamp);
         state.revision += 1;
         Ok(())
     }
@@ -259,13 +261,13 @@ mod tests {
         file.change("guard", Change::Deny(deny)).expect("a decision");
 
         let revision = book.shared.state().revision;
-        let slow = book.shared.draft(settings(1), revision).expect("a look");
-        book.amend(&settings(2)).expect("other settings");
+        let slow = book.shared.draft(settings(1), None, revision).expect("a look");
+        book.amend(&settings(2), None).expect("other settings");
         assert!(book.shared.enact(slow).is_err(), "it was put together from the settings before");
         assert_eq!(book.policy().max_memory_mb(), 2);
 
         let revision = book.shared.state().revision;
-        let slow = book.shared.draft(settings(3), revision).expect("a look");
+        let slow = book.shared.draft(settings(3), None, revision).expect("a look");
         file.change("guard", Change::Forget(Capability::Exec)).expect("a decision");
         assert!(book.shared.refresh(), "the file is another one");
         assert!(book.shared.enact(slow).is_err(), "it was put together from the decisions before");

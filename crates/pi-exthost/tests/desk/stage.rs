@@ -106,7 +106,8 @@ impl Stage {
             let settings = json!({ "extensions": { "policy": policy } });
             config::parse(settings.to_string().as_bytes()).expect("settings").value
         });
-        let rulebook = Rulebook::open(base, project, GrantsFile::in_folder(&at("agent"))).expect("no decisions yet");
+        let rulebook =
+            Rulebook::open(base, project.as_ref(), GrantsFile::in_folder(&at("agent"))).expect("no decisions yet");
         let ledger = ledger::Settings {
             allowance: plan.allowance,
             segment_bytes: plan.segment_bytes,

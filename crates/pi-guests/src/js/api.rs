@@ -3,7 +3,7 @@
 use rquickjs::{CaughtError, Ctx, Function, Object, Persistent, Value, function::IntoArgs};
 use serde_json::{Value as Json, json};
 
-use pi_exthost::guest::{Rendering, Subject};
+use pi_exthost::guest::{Rendering, ResultState, Subject, ToolDrawing};
 use pi_extproto::hook::event::Event;
 
 use super::{
@@ -120,9 +120,12 @@ fn subject(rendering: &Rendering) -> Json {
     let Rendering { subject, width, expanded } = rendering;
     let mut told = match subject {
         Subject::Message(message) => json!({ "kind": "message", "message": message }),
-        Subject::ToolCall { name, input } => json!({ "kind": "call", "name": name, "input": input }),
-        Subject::ToolResult { name, output, is_partial } => {
-            json!({ "kind": "result", "name": name, "output": output, "isPartial": is_partial })
+        Subject::ToolCall(ToolDrawing { call_id, name, input }) => {
+            json!({ "kind": "call", "callId": call_id, "name": name, "input": input })
+        }
+        Subject::ToolResult { call: ToolDrawing { call_id, name, input }, output, state } => {
+            let (is_partial, is_error) = (*state == ResultState::Partial, *state == ResultState::Failed);
+            json!({ "kind": "result", "callId": call_id, "name": name, "input": input, "output": output, "isPartial": is_partial, "isError": is_error })
         }
     };
     told["width"] = (*width).into();

@@ -1,4 +1,4 @@
-//! What can be changed about a session: its model, how hard that thinks, its name, its bookmarks.
+//! What can be changed about a session: its model, how hard that thinks, its name, its bookmarks, what it has from files.
 //!
 //! Extensions hear of a change when it is made. Nobody waits for them: it has happened.
 
@@ -11,7 +11,7 @@ use pi_extproto::hook::event::{
 use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel};
 
 use super::Mailbox;
-use crate::{draft::Draft, models::Choice, session::Direction, tree::NoEntry};
+use crate::{draft::Draft, furnishing::Furnishing, models::Choice, queue::When, session::Direction, tree::NoEntry};
 
 impl Mailbox {
     pub(super) fn set_model(&mut self, choice: Arc<Choice>, source: ModelSource) {
@@ -65,6 +65,27 @@ impl Mailbox {
         let told = vec![AgentEvent::SessionInfoChanged { name: Some(name.clone()) }];
         self.append(Vec::new(), vec![Draft::Name(Some(name.clone()))], told);
         self.hearing.notify(Event::SessionInfoChanged(SessionInfoChangedEvent { name: Some(name) }));
+    }
+
+    /// Takes over what was read anew. What somebody chose in this session stays, unless the files say something new about it.
+    pub(super) fn furnish(&mut self, furnishing: Furnishing) {
+        let Furnishing { composer, system, policy, habits } = furnishing;
+        let before = std::mem::replace(&mut self.habits, habits);
+        if habits.retry != before.retry {
+            self.retry = habits.retry;
+        }
+        if habits.compaction != before.compaction {
+            self.compaction = habits.compaction;
+        }
+        if habits.steering != before.steering {
+            self.queues.set_delivery(When::Steer, habits.steering);
+        }
+        if habits.follow_up != before.follow_up {
+            self.queues.set_delivery(When::FollowUp, habits.follow_up);
+        }
+        (self.composer, self.whole_system, self.policy) = (composer, system, policy);
+        self.renew_system();
+        self.tell_offers();
     }
 
     pub(super) fn label(&mut self, target: EntryId, label: Option<String>) -> Result<(), NoEntry> {

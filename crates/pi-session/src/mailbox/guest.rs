@@ -26,7 +26,7 @@ use pi_transcript::{
     drawn::Span,
     event::CompactionResult,
     json::Extra,
-    message::{AssistantMessage, CustomMessage},
+    message::AssistantMessage,
     question::{Approval, Asked, NotifyType},
 };
 use serde_json::Value;
@@ -157,21 +157,36 @@ impl Mailbox {
         });
     }
 
-    /// Has the extension draw a message whose type it registered for.
-    pub(super) fn draw_message(
-        &mut self,
-        message: CustomMessage,
-        width: u16,
-        reply: oneshot::Sender<Option<Vec<Vec<Span>>>>,
-    ) {
+    /// Has the extension draw a message whose type it registered for, or a call or result of its tool.
+    pub(super) fn draw_for_people(&mut self, rendering: Rendering, reply: oneshot::Sender<Option<Vec<Vec<Span>>>>) {
         let (guests, life) = (Arc::clone(&self.parts.guests), self.life.clone());
-        let kind = message.custom_type.clone();
-        let subject = Subject::Message(Box::new(Message::Custom(message)));
-        let rendering = Rendering { subject, width, expanded: false };
+        let tool = match &rendering.subject {
+            Subject::Message(_) => None,
+            Subject::ToolCall(call) | Subject::ToolResult { call, .. } => {
+                self.tools.guests.iter().find(|tool| tool.offer.definition.name == call.name).cloned()
+            }
+        };
         self.asides.spawn(async move {
-            let lines = guests.render_message(&kind, rendering, &life).await;
+            let kind = match &rendering.subject {
+                Subject::Message(message) => match &**message {
+                    Message::Custom(custom) => Some(custom.custom_type.clone()),
+                    _ => None,
+                },
+                Subject::ToolCall(_) | Subject::ToolResult { .. } => None,
+            };
+            let lines = match (kind, tool) {
+                (Some(kind), _) => guests.render_message(&kind, rendering, &life).await,
+                (None, Some(tool)) => tool.render(rendering, &life).await,
+                (None, None) => None,
+            };
             answer(reply, lines.map(|lines| styled(&Frame { lines })));
         });
+    }
+
+    /// The tools whose calls and results are drawn by their extensions.
+    pub(super) fn drawn_tools(&self) -> Vec<String> {
+        let drawn = self.tools.guests.iter().filter(|tool| tool.offer.renders);
+        drawn.map(|tool| tool.offer.definition.name.clone()).collect()
     }
 
     /// Takes over what extensions offer now.
@@ -183,7 +198,11 @@ impl Mailbox {
         for (from, removal) in self.traces.of_those_gone(&self.parts.guests.registrations()) {
             self.parts.questions.announce(&from, removal);
         }
-        // Clients read the lists of commands and models anew; Pi has no event for this.
+        self.tell_offers();
+    }
+
+    /// Clients read the lists of commands and models anew; Pi has no event for this.
+    pub(super) fn tell_offers(&mut self) {
         self.tell(vec![AgentEvent::Other(Extra::from_iter([("type".to_owned(), "offers_changed".into())]))]);
     }
 

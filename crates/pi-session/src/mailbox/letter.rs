@@ -6,16 +6,14 @@ use pi_envelope::Envelope;
 use pi_exthost::{
     GuestId,
     drawings::{KeyFault, Press},
+    guest::Rendering,
     port,
     questions::{AnswerFault, OpenQuestion},
 };
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
-    AgentEvent, ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel,
-    drawn::Span,
-    event::CompactionResult,
-    message::{BashExecutionMessage, CustomMessage},
-    question::Answer,
+    AgentEvent, ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel, drawn::Span,
+    event::CompactionResult, message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::oneshot;
 
@@ -24,6 +22,7 @@ use crate::{
     complaint::Complaint,
     context::Spoken,
     departure::Departure,
+    furnishing::Furnishing,
     herald::{Reading, Subscription},
     listing::{ContextSource, Counted, Outline, OutputError, Page, ReadingError, Side, SourceError, Whole},
     models::{Absence, Choice, LackingModel},
@@ -50,6 +49,8 @@ pub(crate) enum Letter {
     Ended(Box<Ending>),
     /// So much of the session was counted.
     Counted(Box<Counted>),
+    /// The files of the session were read anew.
+    Furnished(Box<Furnishing>),
 }
 
 /// What whoever holds the session asks of it.
@@ -117,8 +118,10 @@ pub(crate) enum Request {
     Press(RequestId, Press, oneshot::Sender<Result<(), KeyFault>>),
     /// The newest frame of every component.
     OpenDrawings(oneshot::Sender<Vec<AgentEvent>>),
-    /// What a message of an extension looks like in so many columns, if one of them draws it.
-    DrawMessage(Box<CustomMessage>, u16, oneshot::Sender<Option<Vec<Vec<Span>>>>),
+    /// What something of an extension looks like, if one of them draws it.
+    Draw(Box<Rendering>, oneshot::Sender<Option<Vec<Vec<Span>>>>),
+    /// The tools whose calls and results extensions draw.
+    DrawnTools(oneshot::Sender<Vec<String>>),
     SetAutoCompaction(Switch, oneshot::Sender<()>),
     SetAutoRetry(Switch, oneshot::Sender<()>),
     Label(EntryId, Option<String>, oneshot::Sender<Result<(), NoEntry>>),

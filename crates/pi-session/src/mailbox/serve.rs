@@ -79,7 +79,8 @@ impl Mailbox {
             Request::OpenQuestions(reply) => answer(reply, self.parts.questions.list_open()),
             Request::Press(id, press, reply) => answer(reply, self.parts.drawings.press(&id, &press)),
             Request::OpenDrawings(reply) => answer(reply, self.parts.drawings.list_open()),
-            Request::DrawMessage(message, width, reply) => self.draw_message(*message, width, reply),
+            Request::Draw(rendering, reply) => self.draw_for_people(*rendering, reply),
+            Request::DrawnTools(reply) => answer(reply, self.drawn_tools()),
             Request::Compact(instructions, reply) => self.compact(instructions, reply),
             Request::SetAutoCompaction(switch, reply) => {
                 self.compaction.enabled = switch == Switch::On;

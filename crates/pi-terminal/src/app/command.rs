@@ -65,7 +65,7 @@ impl App {
                 self.listing = Some(Listing::Asked);
                 vec![Action::Fetch(Fetch::Extensions)]
             }
-            BuiltIn::Reload => vec![Action::ReloadExtensions],
+            BuiltIn::Reload => vec![Action::Reload],
             BuiltIn::Quit => vec![Action::Leave(Wish::Quit)],
         }
     }

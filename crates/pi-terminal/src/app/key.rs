@@ -416,7 +416,7 @@ fn is_change_of_mind(action: &Action) -> bool {
         | Action::Delete(_)
         | Action::SwitchExtension { .. }
         | Action::ReloadExtension(_)
-        | Action::ReloadExtensions
+        | Action::Reload
         | Action::Export { .. }
         | Action::Navigate(_)
         | Action::Fetch(_)

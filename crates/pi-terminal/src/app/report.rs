@@ -29,7 +29,7 @@ impl App {
                     self.completion = Some(Completion::files(query, listing));
                 }
             }
-            Report::Drawn { item, lines } => self.chat.draw(*item, lines.as_deref()),
+            Report::Drawn { place, lines } => self.chat.draw(*place, lines.as_deref()),
             Report::TakenBack(texts) => self.take_back(texts),
             Report::Answered(text) => {
                 if let Some(position) = self.called.iter().position(|called| called.text == *text) {
@@ -37,9 +37,17 @@ impl App {
                 }
             }
             Report::Model(model) => self.take_model((**model).clone()),
-            Report::Offers { models, commands } => {
+            Report::Offers { models, commands, drawn_tools } => {
+                self.chat.draw_tools(drawn_tools);
                 self.models.clone_from(models);
                 self.set_commands(commands.clone());
+            }
+            Report::Manner { theme, thoughts } => {
+                self.theme.clone_from(theme);
+                // What somebody chose stays, unless the settings say something new.
+                if std::mem::replace(&mut self.usual_thoughts, *thoughts) != *thoughts {
+                    self.thoughts = *thoughts;
+                }
             }
             Report::Thinking(level) => self.footer.thinking = *level,
             Report::Envelope(Some(envelope)) => {

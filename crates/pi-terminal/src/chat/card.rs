@@ -1,6 +1,7 @@
 //! A call of a tool as people see it: what it does, how far it is, and what came of it.
 
 mod argument;
+mod drawn;
 
 use std::time::Duration;
 
@@ -12,6 +13,8 @@ use ratatui_core::{
 };
 use serde_json::{Map, Value};
 
+use self::drawn::Drawn;
+pub(super) use self::drawn::MARGIN;
 use crate::{
     code, diff,
     look::{Detail, Look, duration},
@@ -54,6 +57,8 @@ pub struct Card {
     state: CardState,
     output: String,
     details: Option<Value>,
+    /// What its extension draws of it, where it draws its tools.
+    drawn: Option<Box<Drawn>>,
 }
 
 /// How a call ended.
@@ -74,6 +79,7 @@ impl Card {
             state: CardState::Arriving { bytes: 0 },
             output: String::new(),
             details: None,
+            drawn: None,
         }
     }
 
@@ -121,6 +127,7 @@ impl Card {
     }
 
     pub(super) fn update(&mut self, output: &ToolOutput) {
+        self.drawn.iter_mut().for_each(|drawn| drawn.find(output));
         self.output = text_of(output);
         self.details.clone_from(&output.details);
     }
@@ -145,15 +152,16 @@ impl Card {
     }
 
     pub(super) fn lines(&self, look: &Look<'_>) -> Vec<Line<'static>> {
-        let mut lines = vec![self.title(look)];
+        let mut lines = self.drawn_title(look).unwrap_or_else(|| vec![self.title(look)]);
         if self.name == "!!" {
             lines.push(shorten_line(Line::styled("  the model does not see it", look.theme.quiet), look.width));
         }
-        lines.extend(self.body(look));
+        lines.extend(self.drawn_body(look).unwrap_or_else(|| self.body(look)));
         lines
     }
 
-    fn title(&self, look: &Look<'_>) -> Line<'static> {
+    /// How far it is, in one sign.
+    fn mark(&self, look: &Look<'_>) -> Span<'static> {
         let theme = look.theme;
         let (mark, style) = match self.state {
             CardState::Arriving { .. } | CardState::Waiting => ("○", theme.quiet),
@@ -162,6 +170,11 @@ impl Card {
             CardState::Done { is_error: true, .. } => ("✘", theme.bad),
             CardState::NotRun => ("–", theme.quiet),
         };
+        Span::styled(format!("{mark} "), style)
+    }
+
+    fn title(&self, look: &Look<'_>) -> Line<'static> {
+        let theme = look.theme;
         let end = match &self.state {
             CardState::Arriving { bytes: 0 } | CardState::Waiting | CardState::Done { time: None, .. } => String::new(),
             CardState::Arriving { bytes } => format!("  {bytes} bytes"),
@@ -169,11 +182,7 @@ impl Card {
             CardState::Done { time: Some(time), .. } => format!("  {}", duration(*time)),
             CardState::NotRun => "  not run".to_owned(),
         };
-        let head = vec![
-            Span::styled(format!("{mark} "), style),
-            Span::styled(printable(&self.name).into_owned(), theme.tool),
-            Span::raw(" "),
-        ];
+        let head = vec![self.mark(look), Span::styled(printable(&self.name).into_owned(), theme.tool), Span::raw(" ")];
         let used = head.iter().map(|span| width(&span.content)).sum::<usize>() + width(&end);
         let told = argument::tell(&self.name, &self.arguments);
         let told = shorten(&told, look.width.saturating_sub(used)).into_owned();

@@ -104,11 +104,18 @@ impl Item {
         match self {
             Self::Prose(prose) => prose.is_finished,
             Self::Thinking(thinking) => thinking.is_finished,
-            Self::Card(card) => card.is_finished(),
+            Self::Card(card) => card.is_shown_whole(),
             Self::Custom(custom) => custom.is_drawn(),
             Self::Heading { .. } | Self::Said { .. } | Self::Summary { .. } | Self::Note { .. } | Self::Printed(_) => {
                 true
             }
+        }
+    }
+
+    pub(super) fn as_card(&mut self) -> Option<&mut Card> {
+        match self {
+            Self::Card(card) => Some(card),
+            _ => None,
         }
     }
 

@@ -72,7 +72,8 @@ impl Chat {
             }
             AssistantMessageEvent::ToolCallStart { content_index, id, tool_name, .. } => {
                 if let (Some(id), Some(name)) = (id, tool_name) {
-                    self.place(*content_index, || Item::Card(Card::new(id.clone(), name)));
+                    let card = self.new_card(id, name);
+                    self.place(*content_index, || Item::Card(card));
                 }
             }
             AssistantMessageEvent::ToolCallDelta { content_index, delta, .. } => {
@@ -81,7 +82,8 @@ impl Chat {
                 }
             }
             AssistantMessageEvent::ToolCallEnd { content_index, tool_call: Block::ToolCall(call), .. } => {
-                let item = self.place(*content_index, || Item::Card(Card::new(call.id.clone(), &call.name)));
+                let card = self.new_card(&call.id, &call.name);
+                let item = self.place(*content_index, || Item::Card(card));
                 if let Some(Item::Card(card)) = item {
                     card.call(call);
                 }
@@ -131,7 +133,8 @@ impl Chat {
                     self.thinking(index).into_iter().for_each(|thinking| thinking.finish(text));
                 }
                 Block::ToolCall(call) => {
-                    let item = self.place(index, || Item::Card(Card::new(call.id.clone(), &call.name)));
+                    let card = self.new_card(&call.id, &call.name);
+                    let item = self.place(index, || Item::Card(card));
                     if let Some(Item::Card(card)) = item {
                         card.call(call);
                     }

@@ -14,7 +14,7 @@ use pi_session::{
     models::{Lacking, Models},
     settings::trust::{self, Trust},
 };
-use pi_terminal::{Colours, Device, DeviceError, Missing, Options, Wish, look::Thoughts};
+use pi_terminal::{Colours, Device, DeviceError, Manner, Missing, Options, Wish, look::Thoughts};
 use tokio::sync::{Notify, mpsc};
 
 use super::lingering::Lingering;
@@ -25,7 +25,7 @@ use crate::{
     exit::Exit,
     failure::{self, Failure, SessionFailure, session_hint},
     trust::brought,
-    workshop::{Entrance, Ground, Started, Workshop, extensions, model::Answering, now, seat::Seat},
+    workshop::{Entrance, Furnished, Ground, Started, Workshop, extensions, model::Answering, now, seat::Seat, theme},
 };
 
 /// What a chat is opened with beside its session.
@@ -110,8 +110,6 @@ struct Open {
     path: Option<PathBuf>,
     /// Whether it was told that its file cannot be written.
     is_unwritable: bool,
-    /// Whether something about its extensions was odd, which was told.
-    is_odd: bool,
     /// Where extensions want to go.
     wishes: mpsc::Receiver<Asked>,
 }
@@ -126,7 +124,9 @@ impl Chair<'_> {
         console: &mut Console,
     ) -> Result<Left, Failure> {
         let mut device = Device::open(env::lookup("TERM").as_deref()).map_err(SessionFailure::Terminal)?;
-        let mut open = self.open_first(seat, &answering, console).await?;
+        // Who comes back to what stands on the screen has read everything anew for the same conversation.
+        let beginning = if opening.is_on_screen { Beginning::Reload } else { Beginning::Startup };
+        let mut open = self.open_first(seat, &answering, beginning, console).await?;
         let mut lingering = Lingering::default();
         let exit = loop {
             let is_shown = lingering.next_shown();
@@ -136,19 +136,17 @@ impl Chair<'_> {
             // Where nothing happens meanwhile, nothing of it is missing when the same session is shown again.
             opening.is_on_screen = !open.session.state().await.map_err(SessionFailure::Gone)?.is_running;
             answering.follow(&open.session, &self.workshop.models).await;
-            if outcome.wish == Wish::Trust {
-                if let Some(done) = self.trust(&open, console) {
+            let departure = match departure(outcome.wish, outcome.asked.as_ref()) {
+                Next::Departure(departure) => departure,
+                Next::Trust => {
+                    let Some(done) = self.trust(&open, console) else { continue };
                     drop(device);
                     lingering.end().await;
                     close(&open.session, Departure::Reload, console).await?;
                     let path = open.path.filter(|path| path.exists());
                     return Ok(Left::Anew(Box::new(Again { path, answering, draft: opening.draft, done })));
                 }
-                continue;
-            }
-            let departure = match departure(outcome.wish, outcome.asked.as_ref()) {
-                Ok(departure) => departure,
-                Err(exit) => {
+                Next::End(exit) => {
                     if let Some(asked) = outcome.asked {
                         asked.grant();
                     }
@@ -166,7 +164,7 @@ impl Chair<'_> {
                 Ok(Followed { text, left }) => {
                     opening.draft = text.unwrap_or_default();
                     opening.is_on_screen &= is_same(&departure, before.as_deref());
-                    opening.done = self.told(&departure, is_failing, &open);
+                    opening.done = self.told(&departure, is_failing);
                     match (left, outcome.asked) {
                         (Some(left), Some(asked)) => lingering.leave(left, departure, asked, open.session.clone()),
                         (Some(left), None) => {
@@ -214,15 +212,13 @@ impl Chair<'_> {
     }
 
     /// What was done, for whoever did it with one word.
-    fn told(&self, departure: &Departure, is_left_behind: bool, open: &Open) -> Option<String> {
+    fn told(&self, departure: &Departure, is_left_behind: bool) -> Option<String> {
         let back = if self.project.is_some() && !is_left_behind { "; /resume goes back to the one before" } else { "" };
         match departure {
             Departure::New { .. } => Some(format!("a new session begins{back}")),
             Departure::Fork(_) => Some(format!("a new session goes on from there{back}")),
-            Departure::Reload if open.is_odd => Some("loaded anew, but not all of it: see above".to_owned()),
-            Departure::Reload => Some("everything was loaded anew".to_owned()),
             // What was said in it is shown.
-            Departure::Resume(_) | Departure::Quit => None,
+            Departure::Resume(_) | Departure::Quit | Departure::Reload => None,
         }
     }
 
@@ -240,12 +236,8 @@ impl Chair<'_> {
     ) -> Result<Followed, Failure> {
         let left = open.path.clone();
         let (seat, text, beginning) = match departure {
-            Departure::Quit => return Ok(Followed::default()),
+            Departure::Quit | Departure::Reload => return Ok(Followed::default()),
             Departure::Resume(path) if left.as_ref() == Some(path) => return Ok(Followed::default()),
-            Departure::Reload => {
-                self.reload(open, answering, console).await?;
-                return Ok(Followed::default());
-            }
             Departure::New { parent } => (self.begin(parent.clone()), None, Beginning::New { left }),
             Departure::Resume(path) => (Seat::at(path, self.ground, console)?, None, Beginning::Resume { left }),
             Departure::Fork(point) => {
@@ -259,18 +251,15 @@ impl Chair<'_> {
         Ok(Followed { text, left: Some(before.session) })
     }
 
-    /// Opens the same session again. Its file has one writer, so it is closed first.
-    async fn reload(&self, open: &mut Open, answering: &Answering, console: &mut Console) -> Result<(), Failure> {
-        let Some(path) = open.path.clone() else { return Err(SessionFailure::NotKept.into()) };
-        close(&open.session, Departure::Reload, console).await?;
-        let seat = if path.exists() { Seat::at(&path, self.ground, console)? } else { self.begin(None) };
-        *open = self.open(seat, answering, Beginning::Reload, console).await;
-        Ok(())
-    }
-
     /// Opens the first session. What somebody asked for on the command line must be there then.
-    async fn open_first(&self, seat: Seat, answering: &Answering, console: &mut Console) -> Result<Open, Failure> {
-        let (open, unmet) = self.enter(seat, answering, Beginning::Startup, console).await;
+    async fn open_first(
+        &self,
+        seat: Seat,
+        answering: &Answering,
+        beginning: Beginning,
+        console: &mut Console,
+    ) -> Result<Open, Failure> {
+        let (open, unmet) = self.enter(seat, answering, beginning, console).await;
         let Some(failure) = unmet else { return Ok(open) };
         close(&open.session, Departure::Quit, console).await?;
         Err(failure.into())
@@ -298,8 +287,7 @@ impl Chair<'_> {
         let entrance = Entrance { mode: Mode::Terminal, beginning, owner };
         let Started { session, notes, unmet } = self.workshop.start(seat, answering, entrance, None).await;
         notes.iter().for_each(|note| console.note(note));
-        let is_odd = !notes.is_empty() || unmet.is_some();
-        (Open { session, path, is_unwritable, is_odd, wishes }, unmet)
+        (Open { session, path, is_unwritable, wishes }, unmet)
     }
 
     /// A new session, which says that it came from `parent`.
@@ -330,10 +318,8 @@ impl Chair<'_> {
         answering: &Answering,
         device: &mut Device,
     ) -> Result<pi_terminal::Outcome, Failure> {
-        let settings = &self.workshop.settings;
         let Shown { opening, notices, is_shown } = shown;
         let complaints = open.session.complaints().await.map_err(SessionFailure::Gone)?;
-        let composer = &self.workshop.composer;
         let options = Options {
             session: open.session.clone(),
             is_shown,
@@ -341,7 +327,10 @@ impl Chair<'_> {
             missing: missing(&self.workshop.models),
             why: answering.why.to_string(),
             silence: answering.silence.as_ref().map(|silence| silence.why.clone()),
-            commands: complete::commands(&[], &composer.resources, composer.skills),
+            manners: {
+                let workshop = Arc::clone(&self.workshop);
+                Arc::new(move || manner(&workshop.furnished()))
+            },
             advice: Arc::new(|cause| session_hint(cause.error())),
             remember: {
                 let agent = self.environment.agent_directory.clone();
@@ -353,9 +342,7 @@ impl Chair<'_> {
             branch: pi_terminal::branch(&self.ground.directory),
             directory: self.ground.directory.clone(),
             home: self.environment.home.clone(),
-            theme: self.ground.theme(),
             colours: Colours::of(&env::lookup),
-            thoughts: if settings.hide_thinking_block { Thoughts::Hidden } else { Thoughts::Shown },
             opening: opening.sayings,
             draft: opening.draft,
             notices: notices.into_iter().chain(complaints.iter().map(ToString::to_string)).collect(),
@@ -381,20 +368,38 @@ fn missing(models: &Models) -> Vec<Missing> {
     models.lacking().into_iter().flat_map(of_provider).collect()
 }
 
-/// What the session is left for, or how the program ends.
-fn departure(wish: Wish, asked: Option<&Asked>) -> Result<Departure, Exit> {
+/// What the files say of the screen.
+fn manner(furnished: &Furnished) -> Manner {
+    let Furnished { settings, composer, .. } = furnished;
+    Manner {
+        commands: complete::commands(&[], &composer.resources, composer.skills),
+        theme: theme(settings),
+        thoughts: if settings.hide_thinking_block { Thoughts::Hidden } else { Thoughts::Shown },
+    }
+}
+
+/// What comes after the screen was left.
+enum Next {
+    /// The session is left for this.
+    Departure(Departure),
+    /// The same session in a project that is trusted.
+    Trust,
+    /// The program ends.
+    End(Exit),
+}
+
+fn departure(wish: Wish, asked: Option<&Asked>) -> Next {
     match wish {
-        Wish::Quit => Err(Exit::Success),
-        Wish::Terminated => Err(Exit::Terminated),
-        Wish::NewSession => Ok(match asked.map(|asked| &asked.departure) {
+        Wish::Quit => Next::End(Exit::Success),
+        Wish::Terminated => Next::End(Exit::Terminated),
+        Wish::NewSession => Next::Departure(match asked.map(|asked| &asked.departure) {
             // An extension may say where the new one comes from.
             Some(new @ Departure::New { .. }) => new.clone(),
             _ => Departure::New { parent: None },
         }),
-        Wish::Resume(path) => Ok(Departure::Resume(path)),
-        Wish::Fork(point) => Ok(Departure::Fork(point)),
-        // Trust was seen to; whatever wants the same again gets it.
-        Wish::Reload | Wish::Trust => Ok(Departure::Reload),
+        Wish::Resume(path) => Next::Departure(Departure::Resume(path)),
+        Wish::Fork(point) => Next::Departure(Departure::Fork(point)),
+        Wish::Trust => Next::Trust,
     }
 }
 
