@@ -40,6 +40,8 @@ use crate::answer::Answer;
 const ORDERS: usize = 1024;
 /// How long nothing comes before what nobody waits for is written by itself.
 const QUIET: Duration = Duration::from_millis(25);
+/// So many records are worth carrying over from the log of the database to its file while nothing comes.
+const CARRIED: usize = 500;
 /// As much of that is written although something comes all the time.
 const MOST_LEFT: usize = 512;
 /// Between two looks at whether history is too long.
@@ -179,6 +181,7 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
         retention: options.retention,
         started: Vec::new(),
         moved,
+        logged: 0,
         now: Time(0),
         pruned: Time(0),
         written: Arc::clone(&written),
@@ -296,8 +299,10 @@ impl Reader {
             return page.await.map_err(|_| JournalError::Ended)?;
         }
         let (reply, settled) = oneshot::channel();
-        self.order(Order::Settle(reply)).await?;
-        settled.await.map_err(|_| JournalError::Ended)?;
+        if self.order(Order::Settle(reply)).await.is_ok() {
+            // A thread that ends meanwhile has written everything.
+            drop(settled.await);
+        }
         let path = Arc::clone(&self.path);
         let read = spawn_blocking(move || super::history::history(&open_own_to_read(&path)?, &filter)).await;
         read.map_err(|_| JournalError::Ended)?
@@ -385,6 +390,8 @@ struct Desk {
     started: Vec<(Ticket, Time)>,
     /// What became of sessions and is not written.
     moved: Vec<Move>,
+    /// Records since the log of the database was last carried over by itself.
+    logged: usize,
     /// The latest moment that a record told of.
     now: Time,
     pruned: Time,
@@ -407,15 +414,28 @@ impl Desk {
         self.write_left();
     }
 
-    /// Waits for the next order. What nobody waits for is written if none comes for a moment: mostly the next records do.
+    /// Waits for the next order. What nobody waits for is done if none comes for a moment: mostly the next records do.
     fn next(&mut self, inbox: &mut mpsc::Receiver<Order>) -> Option<Order> {
-        if self.left() > 0 {
+        if self.left() > 0 || self.logged >= CARRIED {
             if let Poll::Ready(order) = receive_within(inbox, QUIET) {
                 return order;
             }
             self.write_left();
+            self.carry_over();
         }
         inbox.blocking_recv()
+    }
+
+    /// Empties the log of the database, if there is much in it: a commit that had to would wait for the disk three times.
+    fn carry_over(&mut self) {
+        if self.logged < CARRIED || self.sound().is_err() {
+            return;
+        }
+        self.logged = 0;
+        if let Err(error) = self.store.carry_over() {
+            // A commit does it when the log is long enough.
+            tracing::debug!(%error, "the log of the journal is as long as it was");
+        }
     }
 
     /// How much is not written that nobody waits for.
@@ -431,6 +451,7 @@ impl Desk {
                 let appended = self.append(&records, &started, Durability::Synced);
                 if appended.is_ok() {
                     self.moved.clear();
+                    self.logged += records.len();
                     self.written.fetch_add(u64::try_from(records.len()).unwrap_or(0), Ordering::Relaxed);
                 }
                 answer(reply, appended);
