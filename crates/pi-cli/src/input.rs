@@ -170,10 +170,13 @@ fn private() -> Option<fs::Permissions> {
     None
 }
 
-/// Makes the folder in which a file is to be, and those above it.
-pub(crate) fn make_folder_of(path: &Path) -> Result<(), Failure> {
-    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
-    make_folder(folder).map_err(|source| Failure::UnwritableFile { file: path.display().to_string(), source })
+/// Makes the folder in which a file is to be, and those above it; answers which, if it was not there.
+pub(crate) fn make_folder_of(path: &Path) -> Result<Option<&Path>, Failure> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) else {
+        return Ok(None);
+    };
+    let unwritable = |source| Failure::UnwritableFile { file: path.display().to_string(), source };
+    make_folder(folder).map_err(unwritable).map(|()| Some(folder))
 }
 
 /// Makes a folder, and those above it.

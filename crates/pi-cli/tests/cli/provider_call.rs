@@ -98,7 +98,8 @@ fn texts_become_vectors() {
     assert_eq!(machine["result"]["vectors"][0], json!([0.1, -0.25, 3.0, 4.5, 5.0]));
     assert_eq!((&machine["operation"], &machine["model"]), (&json!("embed"), &json!("acme/vectors")));
     assert_eq!(machine["cost"]["total"], json!(0.004));
-    call(&world, &running, &["embed", "first", "second", "-o", "out/vectors.jsonl"]);
+    let told = call(&world, &running, &["embed", "first", "second", "-o", "out/vectors.jsonl"]);
+    assert!(told.contains("the folder out was not there; it was made"), "{told}");
     let first = world.read("out/vectors.jsonl").lines().next().unwrap_or_default().to_owned();
     assert_eq!(first, r#"{"text":"first","vector":[0.1,-0.25,3.0,4.5,5.0]}"#);
 }

@@ -61,7 +61,9 @@ pub(super) fn run(command: &CallCommand, environment: &Environment, console: &mu
         let asker = asker(whom, &mut chosen, &providers, environment, console)?;
         let done = work.run(&asker.asking(&chosen.target())).await.map_err(|error| chosen.failure(error))?;
         for (path, content) in &done.files {
-            input::make_folder_of(path)?;
+            if let Some(folder) = input::make_folder_of(path)? {
+                console.note(&format!("the folder {} was not there; it was made", folder.display()));
+            }
             input::write_new(path, content)?;
         }
         tell(work.word(), &done, &chosen, console);
