@@ -289,7 +289,7 @@ impl Room {
             // Whoever listened to the other one must look anew, and what was asked there is asked no more.
             self.feed.begin_epoch(epoch());
             self.feed.drop_questions();
-            self.activity.send_replace(Activity::Idle);
+            self.flight.set(Activity::Idle);
         }
         self.forget_info();
         pump::start(
