@@ -51,6 +51,7 @@ fn beginning() -> Beginning {
         state,
         models: vec![model("one"), model("two")],
         commands: Vec::new(),
+        drawn_tools: Vec::new(),
         theme: Theme::dark(),
         thoughts: Thoughts::Shown,
         directory: "~/project".to_owned(),

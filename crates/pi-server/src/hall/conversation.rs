@@ -77,6 +77,8 @@ impl Hall {
             room.caught_up().await;
         }
         let outcome = outcome.map_err(|undone| self.with_wait(undone));
+        // A command of an extension may have left for another conversation; the one that it left writes everything before it ends.
+        let session = room.loaded().unwrap_or(session);
         if is_written_down && outcome.is_ok() {
             session.flush().await.map_err(ended)?;
             if session.state().await.map_err(ended)?.is_failing {

@@ -240,7 +240,7 @@ const PRECIOUS: &[(&str, &str)] = &[
     ("agent/settings.json", "{}"),
     ("project/.pi/settings.json", "{}"),
     ("project/notes.txt", "some notes"),
-    ("agent/extension-data/bystander/kept.txt", "plain-but-private"),
+    ("agent/extension-data/neighbour/kept.txt", "plain-but-private"),
 ];
 
 fn furnish(real: &Path) {
