@@ -122,8 +122,8 @@ impl PathPatterns {
     }
 
     /// The patterns that give the location to `capability`, by index. A relative pattern never leads to a place where the
-    /// capability does not lead by itself, but for one that begins with `.pi` and thus names what pi loads; the file of
-    /// credentials must be named in full.
+    /// capability does not lead by itself, but for one that begins with `.pi` and thus names what pi loads; what
+    /// holds credentials or keys must be named in full.
     fn admitting<'a>(&'a self, location: &'a Location, capability: &Capability) -> impl Iterator<Item = usize> {
         let (literals, sides) = match location.place() {
             Place::Secret => (self.absolute.literals.as_slice(), None),

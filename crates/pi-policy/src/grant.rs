@@ -97,7 +97,7 @@ pub enum Reason {
     NotDeclared(Undeclared),
     #[error("denied unless it is granted by name")]
     DeniedByDefault,
-    #[error("the file of credentials is denied unless its path is granted in full")]
+    #[error("what holds credentials or keys is denied unless its path is granted in full")]
     Secret,
     #[error("nothing grants it, and the mode is strict")]
     Strict,

@@ -31,9 +31,9 @@ pub enum Place {
     /// What the extension keeps between runs.
     Data,
     Temporary,
-    /// The agent directory, apart from the file of credentials.
+    /// The agent directory, apart from what is secret in it.
     Agent,
-    /// The file of credentials in the agent directory.
+    /// What holds credentials or keys in the agent directory.
     Secret,
     Outside,
 }
@@ -85,6 +85,8 @@ pub struct Places {
     style: PathStyle,
     project: Arc<str>,
     home: Option<String>,
+    /// Whether what people keep to themselves in the home folder is set apart.
+    is_home_guarded: bool,
     roots: Vec<Folder>,
 }
 
@@ -93,6 +95,7 @@ pub struct Places {
 struct Folder {
     place: Place,
     path: String,
+    extent: Extent,
     /// What an executor opens first: the folder itself, or the one around a single file.
     root: Arc<str>,
 }
@@ -113,8 +116,10 @@ pub struct Location {
     inner: Vec<Location>,
 }
 
-/// The file of the agent directory that holds provider keys.
-const SECRET: &str = "auth.json";
+/// What is secret in the agent directory: the keys of providers, those that extensions are signed with, and the one that seals
+/// what was built here.
+const SECRETS: [(&str, Extent); 3] =
+    [("auth.json", Extent::File), ("keys", Extent::Tree), ("cache/extensions/machine.key", Extent::File)];
 
 /// The folder of a project from which pi loads what changes pi.
 pub(crate) const CONFIGURATION: &str = ".pi";
@@ -139,14 +144,23 @@ impl Places {
         let project: Arc<str> = normalise(style, project, None)?.into();
         // Opened from the project, because whoever made the project may have made a link of the folder.
         let (path, root) = (join(&project, CONFIGURATION), Arc::clone(&project));
-        let roots = vec![Folder { place: Place::Configuration, path, root }];
-        Ok(Self { style, project, home: None, roots })
+        let roots = vec![Folder { place: Place::Configuration, path, extent: Extent::Tree, root }];
+        Ok(Self { style, project, home: None, is_home_guarded: false, roots })
     }
 
     /// Says what `~` stands for.
     pub fn with_home(mut self, home: &str) -> Result<Self, PathFault> {
         self.home = Some(normalise(self.style, home, None)?);
         Ok(self)
+    }
+
+    /// Sets apart what people keep to themselves in the home folder, for a subject whose project or own folder may be the home
+    /// folder or one around it: whatever begins with a dot there, and where
+    /// systems keep the like. It counts as if it lay
+    /// outside, but for a folder in it that was set apart by itself, or that is the project.
+    #[must_use]
+    pub fn guarding_home(self) -> Self {
+        Self { is_home_guarded: true, ..self }
     }
 
     /// Sets a folder apart. Where folders contain each other the innermost counts.
@@ -158,13 +172,29 @@ impl Places {
             Root::Data => Place::Data,
             Root::Temporary => Place::Temporary,
             Root::Agent => {
-                let file = join(&path, SECRET);
-                self.roots.push(Folder { place: Place::Secret, path: file, root: Arc::clone(&root) });
+                let secret = |(name, extent)| {
+                    let (path, root) = (join(&path, name), Arc::clone(&root));
+                    Folder { place: Place::Secret, path, extent, root }
+                };
+                self.roots.extend(SECRETS.map(secret));
                 Place::Agent
             }
             Root::Others => Place::Outside,
         };
-        self.roots.push(Folder { place, path, root });
+        self.roots.push(Folder { place, path, extent: Extent::Tree, root });
+        Ok(self)
+    }
+
+    /// Sets a single file apart that is the extension's own, unless it belongs to the project.
+    pub fn with_own_file(mut self, file: &str) -> Result<Self, PathFault> {
+        let location = self.locate(file, Extent::File)?;
+        let path = location.absolute;
+        // Opened from the folder around it.
+        if let Some((folder, _)) = path.rsplit_once('/').filter(|_| location.place != Place::Project) {
+            let root =
+                if folder.is_empty() || folder.ends_with(':') { format!("{folder}/") } else { folder.to_owned() };
+            self.roots.push(Folder { place: Place::Own, root: root.into(), path, extent: Extent::File });
+        }
         Ok(self)
     }
 
@@ -183,15 +213,16 @@ impl Places {
 
     /// The places that begin below a path, in it but not at it.
     fn begins_below(&self, absolute: &str) -> Vec<Location> {
-        let project = (Place::Project, &*self.project);
-        let folders = self.roots.iter().map(|folder| (folder.place, folder.path.as_str()));
+        let project = (&*self.project, Extent::Tree);
+        let folders = self.roots.iter().map(|folder| (folder.path.as_str(), folder.extent));
+        // One stands for all that is private in the home folder.
+        let private = self.home.as_deref().filter(|_| self.is_home_guarded).map(|home| join(home, ".ssh"));
+        let private = private.as_deref().map(|path| (path, Extent::Tree));
         std::iter::once(project)
             .chain(folders)
-            .filter(|(_, path)| self.below(absolute, path).is_some_and(|start| start < path.len()))
-            .map(|(place, path)| {
-                let extent = if place == Place::Secret { Extent::File } else { Extent::Tree };
-                self.assign(path.to_owned(), extent)
-            })
+            .chain(private)
+            .filter(|(path, _)| self.below(absolute, path).is_some_and(|start| start < path.len()))
+            .map(|(path, extent)| self.assign(path.to_owned(), extent))
             .collect()
     }
 
@@ -204,7 +235,9 @@ impl Places {
             .filter(|folder| self.below(&folder.path, &absolute).is_some())
             .max_by_key(|folder| folder.path.len())
             .filter(|folder| inside.is_none() || folder.path.len() >= self.project.len());
+        let around = innermost.map(|folder| folder.path.as_str()).or(inside.map(|_| &*self.project));
         let (place, root) = match (innermost, inside) {
+            _ if self.is_private(&absolute, around) => (Place::Outside, None),
             (Some(Folder { place: Place::Outside, .. }), _) => (Place::Outside, None),
             (Some(folder), _) => (folder.place, Some(&folder.root)),
             (None, Some(_)) => (Place::Project, Some(&self.project)),
@@ -214,6 +247,21 @@ impl Places {
         let folded = fold(&absolute);
         let inside = inside.map(|start| (start, fold(&absolute[..start]).len()));
         Location { place, extent, absolute, folded, inside, root, inner: Vec::new() }
+    }
+
+    /// Whether a path belongs to what people keep to themselves in the home folder, and the place that it would belong to
+    /// otherwise begins further out.
+    fn is_private(&self, absolute: &str, around: Option<&str>) -> bool {
+        let Some(home) = self.home.as_deref().filter(|_| self.is_home_guarded) else { return false };
+        let Some(start) = self.below(home, absolute) else { return false };
+        let name = absolute[start..].split('/').next().unwrap_or_default();
+        let is_named = match self.style {
+            PathStyle::Unix => false,
+            PathStyle::Mac => is_same(name, "Library"),
+            PathStyle::Windows => is_same(name, "AppData"),
+        };
+        let depth = |path: &str| path.split('/').filter(|name| !name.is_empty()).count();
+        (name.starts_with('.') || is_named) && around.is_none_or(|around| depth(around) <= depth(home))
     }
 
     /// The folder for temporary files, if there is one.
@@ -259,7 +307,7 @@ impl Location {
     }
 
     /// The folder that its place consists of, as it was set apart; nothing for [`Place::Outside`], where `Grant::root`
-    /// knows more. The file of credentials counts from the agent directory.
+    /// knows more. What is secret counts from the agent directory.
     pub fn root(&self) -> Option<&str> {
         self.root.as_ref().map(|(root, _)| &**root)
     }
@@ -561,10 +609,15 @@ mod tests {
             let location = places.locate(path, Extent::Tree).expect("a path");
             location.inner().iter().map(|inner| format!("{:?} {inner}", inner.place())).collect::<Vec<_>>()
         };
-        let agent = ["Secret /Users/u/.pi/agent/auth.json", "Agent /Users/u/.pi/agent/"];
+        let agent = [
+            "Secret /Users/u/.pi/agent/auth.json",
+            "Secret /Users/u/.pi/agent/keys/",
+            "Secret /Users/u/.pi/agent/cache/extensions/machine.key",
+            "Agent /Users/u/.pi/agent/",
+        ];
         assert_eq!(inner("/USERS/U/.PI"), agent);
         assert_eq!(inner("/"), [&["Project ./", "Configuration .pi/"][..], &agent].concat());
-        assert_eq!(inner("~/.pi/agent"), agent[..1]);
+        assert_eq!(inner("~/.pi/agent"), agent[..3]);
         assert_eq!(inner("~/.pi/agent/auth.json"), [""; 0]);
         assert_eq!(inner("."), ["Configuration .pi/"]);
         assert_eq!(inner(".pi"), [""; 0]);
@@ -591,6 +644,69 @@ mod tests {
         check(&places, "~/.pi/agent/other", "Agent /home/u/.pi/agent/other");
         let other = places.locate("~/.pi/agent/data/y", Extent::File).expect("a path");
         assert_eq!(other.root(), None);
+    }
+
+    #[test]
+    fn keys_in_the_agent_directory_are_secret() {
+        let places = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]);
+        check(&places, "~/.pi/agent/keys", "Secret /home/u/.pi/agent/keys");
+        check(&places, "~/.pi/agent/keys/extensions.pem", "Secret /home/u/.pi/agent/keys/extensions.pem");
+        check(
+            &places,
+            "~/.pi/agent/cache/extensions/machine.key",
+            "Secret /home/u/.pi/agent/cache/extensions/machine.key",
+        );
+        check(
+            &places,
+            "~/.pi/agent/cache/extensions/unpacked/1/a",
+            "Agent /home/u/.pi/agent/cache/extensions/unpacked/1/a",
+        );
+        check(&places, "~/.pi/agent/trusted-keys.json", "Agent /home/u/.pi/agent/trusted-keys.json");
+    }
+
+    #[test]
+    fn home_keeps_what_is_private_apart() {
+        let at = |style, project| places(style, [project, "/home/u", "/home/u/.pi/agent"]).guarding_home();
+        for (project, written, expected) in [
+            ("/home/u", "notes", "Project /home/u/notes"),
+            ("/home/u", ".ssh/id_rsa", "Outside /home/u/.ssh/id_rsa"),
+            ("/home/u", ".bashrc", "Outside /home/u/.bashrc"),
+            ("/home/u", "work/.env", "Project /home/u/work/.env"),
+            ("/home/u", ".pi/settings.json", "Configuration /home/u/.pi/settings.json"),
+            ("/home/u", ".pi/agent/settings.json", "Agent /home/u/.pi/agent/settings.json"),
+            ("/home", "u/.aws/credentials", "Outside /home/u/.aws/credentials"),
+            ("/", "home/u/.aws/credentials", "Outside /home/u/.aws/credentials"),
+            ("/home/u/.config", "nvim/init.lua", "Project /home/u/.config/nvim/init.lua"),
+            ("/home/u/.config/nvim", "init.lua", "Project /home/u/.config/nvim/init.lua"),
+            ("/home/u/work", "~/.ssh", "Outside /home/u/.ssh"),
+        ] {
+            check(&at(PathStyle::Unix, project), written, expected);
+        }
+        check(&at(PathStyle::Unix, "/home/u"), "Library/x", "Project /home/u/Library/x");
+        check(&at(PathStyle::Mac, "/home/u"), "library/Keychains/x", "Outside /home/u/library/Keychains/x");
+        let own = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]).guarding_home();
+        let own = own.with(Root::Own, "/home/u").expect("a folder");
+        check(&own, "~/notes", "Own /home/u/notes");
+        check(&own, "~/.git-credentials", "Outside /home/u/.git-credentials");
+        let moved = at(PathStyle::Unix, "/home").locate("u", Extent::Tree).expect("a path");
+        assert!(moved.inner().iter().any(|inner| inner.place() == Place::Outside), "{:?}", moved.inner());
+    }
+
+    #[test]
+    fn single_file_is_own_without_its_folder() {
+        let places = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]).guarding_home();
+        let places = places.with_own_file("/home/u/x.ts").and_then(|it| it.with_own_file("/home/u/.x/y.ts"));
+        let places = places.and_then(|it| it.with_own_file("/p/z.ts")).and_then(|it| it.with_own_file("/w.ts"));
+        let places = places.expect("files");
+        check(&places, "~/x.ts", "Own /home/u/x.ts");
+        check(&places, "~/x.tsx", "Outside /home/u/x.tsx");
+        check(&places, "~/.x/y.ts", "Own /home/u/.x/y.ts");
+        check(&places, "~/.x/z.ts", "Outside /home/u/.x/z.ts");
+        check(&places, "z.ts", "Project /p/z.ts");
+        for (path, root) in [("~/x.ts", ("/home/u", "x.ts")), ("/w.ts", ("/", "w.ts"))] {
+            let location = places.locate(path, Extent::File).expect("a path");
+            assert_eq!(location.root().zip(location.below_root()), Some(root));
+        }
     }
 
     #[test]

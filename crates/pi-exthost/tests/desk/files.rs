@@ -77,7 +77,7 @@ fn default_scope_is_the_project_and_its_own_folders() {
         denied("write", "ROOT/agent/extensions/g1/index.js"),
         "ok {}".to_owned(),
         r#"ok {"content":{"text":"kept"}}"#.to_owned(),
-        "denied Extension g1 wanted read: ROOT/agent/auth.json and may not (the file of credentials is denied unless its \
+        "denied Extension g1 wanted read: ROOT/agent/auth.json and may not (what holds credentials or keys is denied unless its \
          path is granted in full). To allow it: pi ext allow g1 read --path ROOT/agent/auth.json"
             .to_owned(),
         denied("read", "ROOT/home/.ssh/id_rsa"),

@@ -46,7 +46,7 @@ fn yes_for_a_capability_leads_no_further_than_the_capability() {
          allow: mode
          ask: p=0.6225
          ask: p=0.6225
-         deny read: the file of credentials is denied unless its path is granted in full
+         deny read: what holds credentials or keys is denied unless its path is granted in full
          ask: p=0.1192",
     );
 }

@@ -104,7 +104,7 @@ fn double_star_is_the_project_and_not_more() {
          call  x write /home/u/.pi/agent/auth.json",
         "allow: extension grant
          deny write: nothing grants it, and the mode is strict
-         deny write: the file of credentials is denied unless its path is granted in full",
+         deny write: what holds credentials or keys is denied unless its path is granted in full",
     );
 }
 
@@ -203,7 +203,7 @@ fn moving_needs_both_ends_and_carries_no_denied_file_along() {
 
 #[test]
 fn moving_a_folder_carries_nothing_out_of_or_into_the_agent_directory() {
-    let secret = "deny write: the file of credentials is denied unless its path is granted in full\n";
+    let secret = "deny write: what holds credentials or keys is denied unless its path is granted in full\n";
     check(
         "in    /home/u
          call  x fs.rename .pi x
@@ -223,8 +223,10 @@ fn moving_a_folder_carries_nothing_out_of_or_into_the_agent_directory() {
         "in    /home/u
          mode  strict
          grant x write paths=/home/u/.pi/**,/home/u/.pi/agent/auth.json,x/**
+         call  x fs.rename .pi x
+         grant x write paths=/home/u/.pi/**,/home/u/.pi/agent/auth.json,/home/u/.pi/agent/keys,/home/u/.pi/agent/cache/extensions/machine.key,x/**
          call  x fs.rename .pi x",
-        "allow: extension grant",
+        format!("{secret}allow: extension grant").as_str(),
     );
 }
 
@@ -398,10 +400,10 @@ fn credentials_file_is_denied_in_every_mode() {
          call  x read /home/u/.pi/agent/x/../auth.json
          call  y read ~/.pi/agent/auth.json
          call  agent read ~/.pi/agent/auth.json",
-        "deny read: the file of credentials is denied unless its path is granted in full
-         deny read: the file of credentials is denied unless its path is granted in full
+        "deny read: what holds credentials or keys is denied unless its path is granted in full
+         deny read: what holds credentials or keys is denied unless its path is granted in full
          allow: extension grant
-         deny read: the file of credentials is denied unless its path is granted in full",
+         deny read: what holds credentials or keys is denied unless its path is granted in full",
     );
 }
 
