@@ -288,7 +288,13 @@ impl<'a, R: Recorder> Walk<'a, R> {
             Subject::Agent => None,
             Subject::Extension(_) => Some(self.assess()),
         };
-        let mode = self.rules.mode;
+        // Permissive is about what an extension may do here and on the public network. What this machine and its neighbours
+        // serve, cloud metadata among it, is nobody's to give by a mode.
+        let is_inside = matches!(&self.action.target, Target::Host(host) if !host.is_public());
+        let mode = match self.rules.mode {
+            Mode::Permissive if is_inside => Mode::Prompt,
+            mode => mode,
+        };
         let choice = assessment.map(|it| it.choice);
         let said = self.answers.about(self.action, self.request.now);
         self.recorder.note(|| why(mode, said, choice).to_owned());

@@ -110,8 +110,8 @@ fn evidence_is_weighed_with_every_number() {
 fn mode_may_be_replaced() {
     let deny = world().run(&format!("{ASK} --mode strict --call @http.json"));
     assert!(deny.contains("\ndeny: ") && deny.ends_with("--- exit 0"), "{deny}");
-    let allow = world().run(&format!("{ASK} --mode permissive --call @http.json"));
-    assert!(allow.contains("\nallow: ") && allow.ends_with("--- exit 0"), "{allow}");
+    let ask = world().run(&format!("{ASK} --mode permissive --call @http.json"));
+    assert!(ask.contains("\nask: ") && ask.ends_with("--- exit 0"), "no mode leads inside: {ask}");
 }
 
 #[test]

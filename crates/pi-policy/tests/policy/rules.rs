@@ -250,6 +250,33 @@ fn evidence_decides_in_prompt_mode_and_only_warns_in_permissive() {
 }
 
 #[test]
+fn permissive_does_not_lead_inside() {
+    check(
+        "mode permissive
+         evidence clean
+         call x http https://example.org/
+         call x http http://127.0.0.1:8080/
+         call x http http://localhost/
+         call x http http://169.254.169.254/latest
+         call x http http://10.0.0.1/
+         call x http http://[::ffff:192.168.0.1]/
+         call x http http://[fe80::1]/
+         grant x http hosts=127.0.0.1:8080
+         call x http http://127.0.0.1:8080/
+         call x http http://127.0.0.1:9090/",
+        "allow: default capability
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         allow: extension grant
+         ask: p=0.0759",
+    );
+}
+
+#[test]
 fn evidence_never_overrides_a_rule() {
     check(
         "grant x exec commands=git
