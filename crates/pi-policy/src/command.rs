@@ -87,7 +87,14 @@ impl Command {
 
     /// Patterns that name exactly these commands and whatever arguments follow; nothing if no pattern can.
     pub(crate) fn naming(&self) -> Option<Vec<String>> {
-        let patterns: Vec<String> = self.commands.as_ref()?.iter().map(|words| words.join(" ")).collect();
+        let pattern = |words: &Vec<String>| {
+            let whole = words.join(" ");
+            let is_whole = CommandPattern::read(&whole).is_ok_and(|pattern| pattern.begins(words));
+            // What a shell is told to run has patterns of its own.
+            let shell = shell::before_script(words).filter(|_| !is_whole);
+            shell.map_or(whole, |shell| shell.join(" "))
+        };
+        let patterns: Vec<String> = self.commands.as_ref()?.iter().map(pattern).collect();
         CommandPattern::admits_all(&patterns, self).then_some(patterns)
     }
 
@@ -323,6 +330,28 @@ mod tests {
         assert!(admits(&patterns(&["git log"]), &call));
         assert!(touched(&patterns(&["rm"]), &call).is_none());
         assert!(touched(&patterns(&["git log"]), &call).is_some());
+    }
+
+    #[test]
+    fn line_of_a_shell_is_named_beside_the_shell() {
+        let naming = |program: &str, arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|&it| it.to_owned()).collect();
+            Command::program(program, &arguments).naming()
+        };
+        let some = |patterns: &[&str]| Some(patterns.iter().map(|&it| it.to_owned()).collect::<Vec<_>>());
+        assert_eq!(naming("/bin/sh", &["-c", "git --version"]), some(&["/bin/sh -c", "git --version"]));
+        assert_eq!(
+            naming("bash", &["-c", "git log | wc -l"]),
+            some(&["bash -c", "git log", "wc -l"]),
+            "every command of the line"
+        );
+        assert_eq!(naming("sh", &["-c", "ls"]), some(&["sh -c ls", "ls"]));
+        assert_eq!(naming("/bin/sh", &["-c", "git log > x"]), None, "unclear");
+        assert_eq!(naming("git", &["commit", "-m", "a b"]), None, "what is no script is not cut off");
+        let granted = patterns(&["/bin/sh -c", "git --version"]);
+        let call = |line: &str| Command::program("/bin/sh", &["-c".to_owned(), line.to_owned()]);
+        assert!(admits(&granted, &call("git --version")));
+        assert!(!admits(&granted, &call("git push")) && !admits(&granted, &call("rm x")));
     }
 
     /// What a program that is started directly runs, or `?`.

@@ -18,7 +18,7 @@ use crate::{
     resolve::{ALLOWED_WITH, DENIED_WITH, FORGOTTEN_WITH},
     risk::{Assessment, Choice, PRIOR, WEIGHTS},
     rule::Rule,
-    target::{Admission, Target},
+    target::{Admission, Target, is_hidden},
 };
 
 /// How an origin begins that is a key.
@@ -267,6 +267,11 @@ fn named(extension: &Extension, action: &Action) -> String {
     format!("{} {}", quote(extension.id()), quote(action.capability.as_str()))
 }
 
+/// The command that grants one thing of a capability to an extension; `option` says of which kind the thing is.
+pub fn command_to_allow(extension: &str, capability: &Capability, (option, value): (&str, &str)) -> String {
+    format!("{ALLOWED_WITH} {} {} {option} {}", quote(extension), quote(capability.as_str()), quote(value))
+}
+
 fn grant_hint(action: &Action, has_namesake: bool) -> Hint {
     let narrow = naming(action);
     match &action.subject {
@@ -295,13 +300,26 @@ fn grant_hint(action: &Action, has_namesake: bool) -> Hint {
     }
 }
 
-/// Makes one word of a text for a shell.
+/// Makes one word of a text for a shell, in one line that can be read: what a terminal would not show stands as its number.
 pub(crate) fn quote(text: &str) -> String {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./:@%+=,".contains(sign);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    let unseen = |sign: char| sign.is_control() || is_hidden(sign);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
     }
+    if !text.contains(unseen) {
+        return format!("'{}'", text.replace('\'', r"'\''"));
+    }
+    let escaped = text.chars().fold(String::new(), |mut escaped, sign| {
+        match sign {
+            '\'' | '\\' => escaped.extend(['\\', sign]),
+            '\n' => escaped.push_str("\\n"),
+            sign if unseen(sign) => escaped.push_str(&format!("\\U{:08x}", u32::from(sign))),
+            sign => escaped.push(sign),
+        }
+        escaped
+    });
+    format!("$'{escaped}'")
 }
 
 /// A page for a person: a line per rule, indented what was compared, the numbers, and at the end the decision.
@@ -354,5 +372,24 @@ fn write_assessment(f: &mut fmt::Formatter<'_>, it: &Assessment) -> fmt::Result 
     match it.choice {
         Choice::Grant => writeln!(f, "      granting costs less"),
         Choice::Deny => writeln!(f, "      denying costs less"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_a_shell_stay_in_their_line() {
+        for (text, expected) in [
+            ("a/b.rs", "a/b.rs"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("a\n'b\\", r"$'a\n\'b\\'"),
+            ("a\u{1b}[2J", r"$'a\U0000001b[2J'"),
+            ("a\u{202e}b", r"$'a\U0000202eb'"),
+        ] {
+            assert_eq!(quote(text), expected);
+        }
     }
 }

@@ -31,7 +31,7 @@ pub use self::{
     answers::{Answers, Breadth, Remembered, Term},
     chain::{GIVEN, GIVEN_VARIABLES},
     command::{Command, CommandFault},
-    explain::{Check, Explanation, Fit, Hint, Step, explain},
+    explain::{Check, Explanation, Fit, Hint, Step, command_to_allow, explain},
     glob::GlobFault,
     grant::{Answer, Decision, Denial, Grant, Question, Reason, Undeclared, Verdict},
     host::{Host, HostFault, HostName, is_public},

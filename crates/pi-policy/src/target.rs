@@ -92,7 +92,7 @@ impl Target {
         }
     }
 
-    /// Whether the file of credentials is asked for by name, or moves along with a folder.
+    /// Whether what holds credentials or keys is asked for by name, or moves along with a folder.
     pub(crate) fn is_secret(&self) -> bool {
         self.locations().any(|location| location.place() == Place::Secret)
     }
@@ -146,16 +146,20 @@ impl Target {
     }
 }
 
+/// Whether a character has no width, or turns the line around.
+pub(crate) fn is_hidden(letter: char) -> bool {
+    matches!(u32::from(letter), 0x80..=0x9f | 0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e
+        | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe0fff)
+}
+
 /// A character as it can be shown: control characters as the pictures that stand for them, and whatever else has no width or
 /// turns the line around by its number.
 fn visible(letter: char) -> Vec<char> {
     let code = u32::from(letter);
-    let is_hidden = matches!(code, 0x80..=0x9f | 0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e
-        | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe0fff);
     match code {
         0..=0x1f => char::from_u32(0x2400 + code).into_iter().collect(),
         0x7f => vec!['\u{2421}'],
-        _ if is_hidden => letter.escape_unicode().collect(),
+        _ if is_hidden(letter) => letter.escape_unicode().collect(),
         _ => vec![letter],
     }
 }

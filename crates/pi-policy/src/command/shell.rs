@@ -93,6 +93,13 @@ pub(super) fn with_scripts(commands: Vec<Vec<String>>) -> Option<Vec<Vec<String>
     expand(commands, DEPTH)
 }
 
+/// The words before the first line that a command hands to a shell, if it hands one over.
+pub(super) fn before_script(words: &[String]) -> Option<&[String]> {
+    let lines = scripts(words)?;
+    let at = words.iter().position(|word| lines.contains(word))?;
+    Some(&words[..at])
+}
+
 /// Whether the words get arguments from elsewhere behind them.
 pub(super) fn is_open(words: &[String]) -> bool {
     words.iter().any(|word| is_one_of(word, &["xargs"]))
