@@ -2,6 +2,8 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
+use pi_session::scrub;
+
 use crate::{scratch::Scratch, stock::StockRoom};
 
 /// Name and meaning of each variable, for `--help` and the documentation.
@@ -28,6 +30,11 @@ pub(crate) fn lookup(name: &str) -> Option<String> {
 /// Every variable, for the processes that tools start and to know which values are secret.
 pub(crate) fn all() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os()
+}
+
+/// What of the variables is secret.
+pub(crate) fn secrets() -> Vec<String> {
+    scrub::secrets(all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))))
 }
 
 /// What the variables say.

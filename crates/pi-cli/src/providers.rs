@@ -24,7 +24,6 @@ use pi_provider::{
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
     models::{Keys, Models},
-    scrub,
     settings::{
         DefaultTrust, Limit, Settings,
         trust::{self, Decisions},
@@ -176,11 +175,14 @@ impl Providers {
 
     /// Hides what looks like a secret, the values of variables whose names are those of secrets, and those of credentials.
     pub(crate) fn redactor(&self, evidence: Evidence) -> Redactor {
-        let readable =
-            env::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let mut secrets = scrub::secrets(readable);
+        Redactor::new(Options { secrets: self.secrets(), evidence, personal: Personal::Keep })
+    }
+
+    /// The values of variables whose names are those of secrets, and those of credentials.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let mut secrets = env::secrets();
         secrets.extend(self.credential_names().iter().filter_map(|name| env::lookup(name)));
-        Redactor::new(Options { secrets, evidence, personal: Personal::Keep })
+        secrets
     }
 
     /// Whether the provider can be asked now: a credential is there or none is needed, and a local server runs.

@@ -200,6 +200,7 @@ impl Workshop {
         let Ground { directory, settings, .. } = ground;
         let credentials = providers.credential_names();
         let redactor = Arc::new(providers.redactor(Evidence::Shapes));
+        let record_redactor = extensions::record_redactor(providers.secrets());
         let tools = Registry::built_in();
         let policy = rules.policy.clone();
         let (furniture, notes) = Furniture::read(kit.told, ground, rules, Arc::clone(&redactor), &tools, environment)?;
@@ -220,7 +221,7 @@ impl Workshop {
             tooling,
             queue,
             folders,
-            redactor,
+            record_redactor,
             keys: Some(extensions::key_ring(models.clone())),
         };
         Ok(Self {

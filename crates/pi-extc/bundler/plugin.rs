@@ -4,7 +4,7 @@ use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     mem,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -98,7 +98,7 @@ impl State {
             imports.iter().find(|it| it.specifier == specifier).map(|it| it.place.clone())
         };
         let fault = |(file, specifier): &(PathBuf, String)| Fault {
-            message: format!("`{specifier}` lies outside the extension's folder"),
+            message: format!("`{specifier}` lies outside the extension's folder, or is hidden in it"),
             hint: Some("move it into the folder, or make a package of it; data outside is read at run time".to_owned()),
             place: place(file, specifier),
         };
@@ -139,7 +139,11 @@ impl State {
             collected.packages.insert(folder.to_path_buf());
             return true;
         }
-        path.starts_with(&self.request.root) || collected.packages.iter().any(|folder| path.starts_with(folder))
+        // A single file may lie in somebody's home: what is hidden there is not a part of it.
+        let beside = self.request.entry.parent().and_then(|folder| path.strip_prefix(folder).ok());
+        let is_hidden = beside.and_then(|path| path.components().next()).is_some_and(is_dotted);
+        (path.starts_with(&self.request.root) && !is_hidden)
+            || collected.packages.iter().any(|folder| path.starts_with(folder))
     }
 }
 
@@ -158,6 +162,10 @@ fn read(path: &str) -> std::io::Result<String> {
 
 fn is_native(name: &str) -> bool {
     name.ends_with(".node")
+}
+
+fn is_dotted(name: Component<'_>) -> bool {
+    name.as_os_str().to_string_lossy().starts_with('.')
 }
 
 fn is_inside_package(file: &str) -> bool {

@@ -350,7 +350,14 @@ pub(crate) fn hash(manifest: &ExtensionManifest, code: &Code) -> Digest {
 /// What the manifest lists and what the sources name.
 fn assets(source: &Source, named: &[PathBuf]) -> Result<Vec<Asset>, BuildFault> {
     let listed = source.manifest.assets.iter().flatten().map(|it| source.root.join(it.as_str()));
-    let mut waiting: Vec<PathBuf> = listed.chain(named.iter().cloned()).collect();
+    // Of a single file what is hidden beside it is not its own, whatever it names.
+    let is_single = source.origin() == source.entry;
+    let is_hidden = |path: &Path| {
+        let beside = path.strip_prefix(&source.root).unwrap_or(path);
+        beside.components().any(|name| name.as_os_str().to_string_lossy().starts_with('.'))
+    };
+    let named = named.iter().filter(|path| !is_single || !is_hidden(path)).cloned();
+    let mut waiting: Vec<PathBuf> = listed.chain(named).collect();
     let mut files: BTreeSet<PathBuf> = BTreeSet::new();
     while let Some(path) = waiting.pop() {
         let real = path.canonicalize().map_err(|source| BuildFault::Unreadable { path: path.clone(), source })?;

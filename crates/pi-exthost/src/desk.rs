@@ -74,8 +74,9 @@ use crate::{
     stopwatch::Stopwatch,
 };
 
-/// Folders of the agent directory that are not for every extension to read: what others keep, and what lets clients in.
-const OTHERS: [&str; 2] = ["extension-data", "server"];
+/// Folders of the agent directory that are not for every extension to read: what others keep, what lets clients in, and what
+/// was built of others, with copies of files that they name.
+const OTHERS: [&str; 3] = ["extension-data", "server", "cache"];
 
 /// Files that one guest reads at the same time.
 const READERS: usize = 2;
@@ -124,8 +125,8 @@ pub(crate) struct Inner {
     pub(crate) counters: Counters,
     pub(crate) gates: Gates,
     pub(crate) clients: http::Clients,
-    /// Capabilities whose denial a person has been told of.
-    told: Mutex<BTreeSet<String>>,
+    /// Denials that a person has been told of: their targets, by kind.
+    told: Mutex<HashMap<String, BTreeSet<String>>>,
     slots: Semaphore,
     waiting: AtomicUsize,
     pending: Pending,
@@ -153,16 +154,19 @@ impl Desk {
             let folder = folder.to_owned();
             move |fault| NoDesk::Folder { folder, fault }
         };
-        let mut places = fittings.folders.places().map_err(bad(&fittings.folders.project))?;
-        let own = [(Root::Own, &identity.folder), (Root::Data, &identity.data), (Root::Temporary, &identity.temporary)];
+        let mut places = fittings.folders.places().map_err(bad(&fittings.folders.project))?.guarding_home();
+        let own = identity.own.folders.iter().map(|folder| (Root::Own, folder));
         // An extension that lies in the project may do there what it may do in any project.
-        let own =
-            own.into_iter().filter(|(root, folder)| *root != Root::Own || !is_same(folder, &fittings.folders.project));
+        let own = own.filter(|(_, folder)| !is_same(folder, &fittings.folders.project));
+        let kept = [(Root::Data, &identity.data), (Root::Temporary, &identity.temporary)];
         let agent = fittings.folders.agent.iter().flat_map(|agent| OTHERS.map(|name| agent.join(name)));
         let others: Vec<PathBuf> = agent.collect();
-        for (root, folder) in own.chain(others.iter().map(|folder| (Root::Others, folder))) {
-            let real = pi_tools::files::real_text(folder).ok_or(PathFault::NotAbsolute).map_err(bad(folder))?;
-            places = places.with(root, &real).map_err(bad(folder))?;
+        let real = |path: &Path| pi_tools::files::real_text(path).ok_or(PathFault::NotAbsolute);
+        for (root, folder) in own.chain(kept).chain(others.iter().map(|folder| (Root::Others, folder))) {
+            places = real(folder).and_then(|real| places.with(root, &real)).map_err(bad(folder))?;
+        }
+        for file in &identity.own.files {
+            places = real(file).and_then(|real| places.with_own_file(&real)).map_err(bad(file))?;
         }
         let extension =
             Extension::new(identity.id.as_str(), &identity.version, identity.provenance, &identity.declared)
@@ -516,11 +520,6 @@ impl Desk {
     /// Where news of a tool call go that the guest runs.
     pub(crate) fn updates_of(&self, call: &ToolCallId) -> Option<mpsc::Sender<ToolOutput>> {
         lock(&self.inner.running).get(call).cloned()
-    }
-
-    /// Whether this is the first denial of its kind.
-    pub(crate) fn is_first_denial(&self, kind: String) -> bool {
-        lock(&self.inner.told).insert(kind)
     }
 }
 

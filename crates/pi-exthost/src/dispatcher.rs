@@ -35,6 +35,9 @@ use crate::{
 /// Streams end as soon as nobody reads them: a process takes a moment to die.
 const LAST_STREAMS: Duration = Duration::from_secs(5);
 
+/// A session that is there takes what people are told at once.
+const LAST_NOTICES: Duration = Duration::from_secs(1);
+
 /// What a dispatcher is made of.
 pub struct Fittings {
     pub port: Arc<dyn SessionPort>,
@@ -125,6 +128,8 @@ pub(crate) struct House {
     pub(crate) servers: Servers,
     /// Streams that are read or end; each leaves a line when it is over.
     pub(crate) streams: TaskTracker,
+    /// What people are being told.
+    pub(crate) notices: TaskTracker,
     /// Desks own us, so we do not own them. A lock and no task: they are made and looked at now and then.
     desks: Mutex<Vec<Known>>,
 }
@@ -153,6 +158,7 @@ impl Dispatcher {
             guests: OnceLock::new(),
             servers: Servers::default(),
             streams: TaskTracker::new(),
+            notices: TaskTracker::new(),
             desks: Mutex::default(),
         };
         Self { house: Arc::new(house) }
@@ -203,11 +209,16 @@ impl Dispatcher {
         &self.house.fittings.ledger
     }
 
-    /// Removes the temporary folders of the guests, and closes the ledger. Call it when they have ended.
+    /// Waits until people were told what they were to be told, removes the temporary folders of the guests, and closes the
+    /// ledger. Call it when they have ended.
     pub async fn close(&self) {
         self.house.streams.close();
         if timeout(LAST_STREAMS, self.house.streams.wait()).await.is_err() {
             tracing::warn!("streams of extensions go on; the ledger misses their ends");
+        }
+        self.house.notices.close();
+        if timeout(LAST_NOTICES, self.house.notices.wait()).await.is_err() {
+            tracing::warn!("nobody takes what people were to be told of extensions");
         }
         let desks = std::mem::take(&mut *self.house.desks());
         for inner in desks.iter().filter_map(|known| known.desk.upgrade()) {

@@ -36,12 +36,27 @@ pub struct Identity {
     pub origins: Vec<String>,
     pub declared: Declared,
     pub evidence: Evidence,
-    /// The folder that it was loaded from, which it may read.
+    /// The folder that it lies in.
     pub folder: PathBuf,
+    pub own: Own,
     /// What it keeps between runs; made if it is not there.
     pub data: PathBuf,
     /// Made if it is not there, and removed when its dispatcher is closed.
     pub temporary: PathBuf,
+}
+
+/// What an extension may read because it was loaded from it. Of a single file that is the file and what was built into it: its
+/// folder may be anybody's.
+#[derive(Debug, Clone)]
+pub struct Own {
+    pub folders: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
+}
+
+impl Own {
+    pub fn folder(folder: PathBuf) -> Self {
+        Self { folders: vec![folder], files: Vec::new() }
+    }
 }
 
 /// An extension that was looked at. None of its code has run.
@@ -53,6 +68,8 @@ pub struct Prepared {
     pub sources: Vec<PathBuf>,
     /// Packages that it imports and that are not installed: using them fails, and loading does not.
     pub missing: Vec<String>,
+    /// What the scanner would have it blocked for: it runs all the same where the rules are not strict.
+    pub forbidden: Vec<String>,
     /// Starts it at its desk. Dropping the future stops it.
     pub launch: Launch,
 }
@@ -74,7 +91,8 @@ pub trait Launcher: Send + Sync {
 pub enum LaunchFault {
     #[error("there is no extension at {path}")]
     Missing { path: String },
-    /// It cannot be built, or is not what it says. What the scanner found is evidence and refuses nothing by itself.
+    /// It cannot be built, or is not what it says. What the scanner found refuses it under strict rules, and is
+    /// evidence under others.
     #[error("{message}")]
     Unusable { message: String },
     /// Its code ran and failed.

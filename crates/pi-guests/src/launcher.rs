@@ -52,6 +52,16 @@ pub struct Surroundings {
     /// Values that somebody gave to flags of extensions.
     pub flags: BTreeMap<String, Value>,
     pub limits: Limits,
+    pub screening: Screening,
+}
+
+/// What becomes of an extension that uses what extensions may not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Screening {
+    /// It does not run.
+    Refuse,
+    /// It runs, fails where it uses it, and people are told.
+    Tell,
 }
 
 /// Starts extensions of every tier that there is.
@@ -72,7 +82,8 @@ impl Tiers {
     pub fn sharing(stock: Stock, surroundings: Surroundings) -> Self {
         let trusted = surroundings.agent.join("trusted-keys.json");
         let workshop = Workshop::new(stock.folder().to_path_buf());
-        let yard = Yard { workshop, stock, memory: surroundings.limits.memory, trusted };
+        let (memory, home) = (surroundings.limits.memory, surroundings.home.clone());
+        let yard = Yard { workshop, stock, memory, trusted, home, screening: surroundings.screening };
         Self { yard, surroundings, started: AtomicU64::new(0) }
     }
 
@@ -95,6 +106,7 @@ impl Tiers {
             declared: built.declared.clone(),
             evidence: built.evidence,
             folder: built.folder.clone(),
+            own: built.own.clone(),
             data: data::folder(&around.agent, &built.name, &built.origins),
             temporary: around.temporary.join(format!("pi-ext-{}-{number}-{folder_name}", std::process::id())),
         };
@@ -112,8 +124,8 @@ impl Tiers {
                 limits: wasm::Limits { memory: around.limits.memory, ..wasm::Limits::default() },
             })),
         };
-        let Built { notices, sources, missing, .. } = built;
-        Ok(PreparedGuest { identity, program, notices, sources, missing })
+        let Built { notices, sources, missing, forbidden, .. } = built;
+        Ok(PreparedGuest { identity, program, notices, sources, missing, forbidden })
     }
 
     fn script(
@@ -170,7 +182,8 @@ fn tell(desk: &Desk, notices: Vec<String>) {
 impl Launcher for Tiers {
     fn prepare(&self, source: Source) -> BoxFuture<'_, Result<Prepared, LaunchFault>> {
         async move {
-            let PreparedGuest { identity, mut program, notices, sources, missing } = self.prepare_guest(source).await?;
+            let PreparedGuest { identity, mut program, notices, sources, missing, forbidden } =
+                self.prepare_guest(source).await?;
             let tier = program.tier();
             let launch = move |desk: Desk| {
                 async move {
@@ -181,7 +194,7 @@ impl Launcher for Tiers {
                 }
                 .boxed()
             };
-            Ok(Prepared { identity, tier, sources, missing, launch: Box::new(launch) })
+            Ok(Prepared { identity, tier, sources, missing, forbidden, launch: Box::new(launch) })
         }
         .boxed()
     }

@@ -16,5 +16,5 @@ pub mod wasm;
 
 pub use self::{
     health::{Health, Restarts},
-    launcher::{Stock, Surroundings, Tiers},
+    launcher::{Screening, Stock, Surroundings, Tiers},
 };

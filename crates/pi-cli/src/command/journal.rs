@@ -14,7 +14,6 @@ use pi_server::{
     },
     settings::Problem,
 };
-use pi_session::scrub;
 use serde_json::json;
 
 use super::{config, sessions::age};
@@ -255,6 +254,5 @@ fn retention(
 
 /// Hides what the environment says is secret, and what looks like it.
 pub(super) fn redactor() -> Redactor {
-    let readable = env::all().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Redactor::new(Options { secrets: scrub::secrets(readable), evidence: Evidence::Literals, personal: Personal::Keep })
+    Redactor::new(Options { secrets: env::secrets(), evidence: Evidence::Literals, personal: Personal::Keep })
 }

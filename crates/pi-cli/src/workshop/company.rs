@@ -221,6 +221,7 @@ impl Company {
         let records = self.recorded(&members).await;
         notes.extend(members.iter().zip(&records).filter_map(|(one, record)| Self::held_back(one, record.as_ref())));
         notes.extend(members.iter().filter_map(Member::incomplete));
+        notes.extend(members.iter().filter_map(Member::doubtful));
         let unmet = lost.unmet().or_else(|| self.unknown_flag(&members));
         *self.members() = members;
         self.watch();
@@ -488,11 +489,11 @@ impl Company {
     /// The one place where what they ask is decided, done and recorded.
     async fn dispatcher(&self, notes: &mut Vec<String>) -> Result<&Dispatcher, String> {
         let made = self.dispatcher.get_or_try_init(|| async {
-            let trace = self.extensions.trace(&self.bench.redactor).unwrap_or_else(|problem| {
+            let trace = self.extensions.trace(&self.bench.record_redactor).unwrap_or_else(|problem| {
                 notes.push(problem);
                 None
             });
-            let ledger = self.extensions.ledger(&self.session, &self.bench.redactor).await?;
+            let ledger = self.extensions.ledger(&self.session, &self.bench.record_redactor).await?;
             let port = Arc::clone(&self.port);
             let dispatcher = self.extensions.dispatcher(port, ledger.clone(), &self.bench, trace.clone())?;
             self.guests.record(ledger, trace);

@@ -10,6 +10,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
+use pi_extc::CacheFault;
 use pi_exthost::{
     Dispatcher, Fittings, GrantsFile, Guests, KeyRing, Ledger, ProxyFinder, Rulebook, SystemResolver, Trace,
     guest::{Flag, FlagDefault},
@@ -19,14 +20,14 @@ use pi_exthost::{
 };
 use pi_extproto::connector::environment::Credential;
 use pi_guests::{
-    Surroundings, Tiers,
+    Screening, Surroundings, Tiers,
     discovery::{self, Discovered, Listed, Places, Wanted},
     js::Limits,
     mcp::{self, Base, Pins, Server},
 };
 use pi_policy::{Policy, config};
 use pi_provider::transport::Proxies;
-use pi_redact::Redactor;
+use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
     Switch,
     models::Models,
@@ -45,7 +46,7 @@ use super::{Ground, cost::cost, now};
 use crate::{
     arguments::talk::ExtensionArguments,
     env::{self, Environment},
-    failure::{Failure, SessionFailure},
+    failure::{self, Failure, SessionFailure},
 };
 
 /// How long the ledger of a session that has ended may take to be closed, and how often we look.
@@ -110,7 +111,8 @@ pub(crate) struct Bench {
     pub(crate) tooling: pi_tools::Settings,
     pub(crate) queue: Arc<FileQueue>,
     pub(crate) folders: Folders,
-    pub(crate) redactor: Arc<Redactor>,
+    /// Of the ledger and the trace, which nobody runs: see [`record_redactor`].
+    pub(crate) record_redactor: Arc<Redactor>,
     /// Raw keys, for extensions that were granted to have them.
     pub(crate) keys: Option<KeyRing>,
 }
@@ -140,7 +142,7 @@ impl Off {
 /// Writes down for good that a person switched an extension. Without an agent directory nothing is remembered.
 pub(crate) fn remember(agent: Option<&Path>, id: &str, switch: Switch) -> Result<(), String> {
     let agent = agent.ok_or("there is no agent directory to remember it in; set PI_CODING_AGENT_DIR")?;
-    let told = |error: change::ChangeError| crate::failure::told(&error);
+    let told = |error: change::ChangeError| failure::told(&error);
     change::switch_extension(&agent.join("settings.json"), id, switch).map_err(told)
 }
 
@@ -171,16 +173,29 @@ impl Extensions {
             };
             Trace::try_out(path).map_err(unusable)?;
         }
-        let around = surroundings(&ground.directory, policy, flags(arguments), environment);
+        let project = project_policy(&ground.directory);
+        let restricted = project.as_ref().and_then(|project| policy.restrict_by(project).ok());
+        let in_force = restricted.as_ref().map_or(policy, |restricted| &restricted.value);
+        let around = surroundings(&ground.directory, in_force, flags(arguments), environment);
         let mut notices = Vec::new();
-        let launcher = launcher(around, environment, &mut notices);
+        let launcher = match launcher(around, environment) {
+            Ok(launcher) => Some(launcher),
+            // What was named may be a guard: nothing begins without it.
+            Err(problem) if !arguments.extension.is_empty() => {
+                return Err(SessionFailure::Unloaded { problems: vec![problem] }.into());
+            }
+            Err(problem) => {
+                notices.push(problem);
+                None
+            }
+        };
         let extensions = Self {
             places,
             only_named: arguments.no_extensions,
             named: arguments.extension.clone(),
             launcher,
             policy: policy.clone(),
-            project: project_policy(&ground.directory),
+            project,
             base: server_base(&ground.directory, environment, mcp::Limits::default()),
             needs_servers: false,
             environment: environment.clone(),
@@ -378,7 +393,7 @@ impl Extensions {
         bench: &Bench,
         trace: Option<Trace>,
     ) -> Result<Dispatcher, String> {
-        let Bench { tools, tooling, queue, folders, redactor: _, keys } = bench;
+        let Bench { tools, tooling, queue, folders, record_redactor: _, keys } = bench;
         let scratch = &self.environment.scratch;
         scratch.make().map_err(|error| format!("{} cannot be made: {error}", scratch.path().display()))?;
         let rulebook = match &self.environment.agent_directory {
@@ -404,6 +419,13 @@ impl Extensions {
             now,
         }))
     }
+}
+
+/// Hides what must not stand in ledgers and traces. Nobody uses what stands there, so names of keys count as well, and personal
+/// data is made unrecognisable; what tools give to a model is treated more gently.
+pub(crate) fn record_redactor(secrets: Vec<String>) -> Arc<Redactor> {
+    let (evidence, personal) = (Evidence::KeysAndShapes, Personal::Mask);
+    Arc::new(Redactor::new(Options { secrets, evidence, personal }))
 }
 
 /// Where ledgers are kept; nothing where there is no place for them.
@@ -444,15 +466,11 @@ pub(crate) fn server_base(directory: &Path, environment: &Environment, limits: m
     }
 }
 
-/// Makes guests of sources; what is wrong with its cache is told.
-fn launcher(around: Surroundings, environment: &Environment, notices: &mut Vec<String>) -> Option<Arc<dyn Launcher>> {
-    match environment.stock.open(&around.agent) {
-        Ok(stock) => Some(Arc::new(Tiers::sharing(stock, around))),
-        Err(fault) => {
-            notices.push(format!("no extension is loaded: {fault}; {}", fault.hint()));
-            None
-        }
-    }
+/// Makes guests of sources, or says what is wrong with its cache.
+fn launcher(around: Surroundings, environment: &Environment) -> Result<Arc<dyn Launcher>, String> {
+    let told = |fault: CacheFault| format!("no extension is loaded: {}; {}", failure::told(&fault), fault.hint());
+    let stock = environment.stock.open(&around.agent).map_err(told)?;
+    Ok(Arc::new(Tiers::sharing(stock, around)))
 }
 
 /// What guests are told of where they are.
@@ -475,6 +493,10 @@ pub(crate) fn surroundings(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         flags,
         limits: Limits { memory, ..Limits::default() },
+        screening: match policy.mode() {
+            pi_policy::Mode::Strict => Screening::Refuse,
+            pi_policy::Mode::Prompt | pi_policy::Mode::Permissive => Screening::Tell,
+        },
     }
 }
 

@@ -197,3 +197,56 @@ fn extensions_are_listed_on_every_tier_and_switched() {
     assert!(run(&world, "ext enable porter").starts_with("on: porter"));
     assert_eq!(told(&rows(&world)[0]), "porter js ready");
 }
+
+/// What is named may be a guard: nothing begins without it, whatever it is that keeps it from loading.
+#[test]
+fn named_extension_that_cannot_be_cached_ends_it() {
+    let guard = "export default (pi) => { pi.on('tool_call', () => ({ block: true })); };";
+    let short = World::new().with("guard.ts", guard).with("agent/cache/extensions/machine.key", "short");
+    let shown = run(&short, "-p -e guard.ts /none");
+    assert!(shown.contains("machine.key is not 32 bytes") && shown.ends_with("--- exit 2"), "{shown}");
+    let world = World::new().with("guard.ts", guard).with("agent/cache", "a file");
+    let shown = run(&world, "-p -e guard.ts /none");
+    assert!(shown.contains("os error") && shown.ends_with("--- exit 2"), "with the reason: {shown}");
+    let shown = run(&world, "ext inspect guard.ts");
+    assert!(shown.contains("os error"), "{shown}");
+}
+
+#[test]
+fn what_the_scanner_blocks_is_refused_under_strict_rules_and_told_under_others() {
+    let source =
+        "export default (pi) => { pi.registerCommand('c', { handler: async () => { process.binding('fs'); } }); };";
+    let world = World::new().with("blocked.ts", source);
+    let shown = run(&world, "-p -e blocked.ts /c");
+    assert!(shown.contains("blocked uses what extensions may not, and fails where it does: "), "{shown}");
+    let shown = run(&world, "ext inspect --profile strict blocked.ts");
+    assert!(shown.contains("the mode is strict, and it uses what extensions may not: "), "{shown}");
+    for settings in ["agent/settings.json", ".pi/settings.json"] {
+        let world = World::new().with("blocked.ts", source);
+        let world = world.with(settings, r#"{"extensions":{"policy":{"mode":"strict"}}}"#);
+        let shown = run(&world, "-p -e blocked.ts /c");
+        assert!(shown.contains("the mode is strict") && shown.ends_with("--- exit 2"), "{settings}: {shown}");
+    }
+}
+
+#[test]
+fn names_of_what_is_registered_do_not_command_the_terminal() {
+    let source = r#"export default (pi) => {
+        pi.registerTool({ name: "t\x1b[2J", description: "d\x1b]0;x\x07\nnext", parameters: {}, execute() {} });
+        pi.registerCommand("c\x1b[3J", { description: "e\x1b[1A", handler() {} });
+        pi.registerMessageRenderer("r\x1b[2J", () => undefined);
+        pi.on("e\x1b[2J", () => {});
+    };"#;
+    let shown = run(&World::new().with("loud.ts", source), "ext inspect loud.ts");
+    assert!(shown.contains("tool") && shown.ends_with("--- exit 0"), "{shown}");
+    assert!(!shown.contains('␛') && shown.contains(r"\u{1b}[2J"), "{shown}");
+}
+
+#[test]
+fn grant_of_all_variables_says_that_secrets_are_named() {
+    let world = World::new().with("agent/extensions/spy.ts", "export default () => {};");
+    let shown = run(&world, "ext allow spy env");
+    assert!(shown.contains("pi ext allow spy env --env NAME"), "{shown}");
+    let shown = run(&world, "ext allow spy env --env TOKEN");
+    assert!(!shown.contains("--env NAME"), "{shown}");
+}

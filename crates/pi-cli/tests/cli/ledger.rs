@@ -1,6 +1,6 @@
 //! `pi ext ledger`: what extensions touched, which sessions have a ledger, and whether all of it is there.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::world::{self, World};
 
@@ -36,9 +36,14 @@ fn ledger(world: &World, arguments: &str) -> String {
 }
 
 /// The file of the only session.
-#[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
 fn only(world: &World) -> PathBuf {
-    let folder = std::fs::read_dir(world.path().join("agent/logs/extensions")).expect("a folder");
+    only_in(&world.path().join("agent/logs/extensions"))
+}
+
+/// The only ledger of a folder.
+#[expect(clippy::disallowed_methods, reason = "these tests look at what is left behind")]
+fn only_in(folder: &Path) -> PathBuf {
+    let folder = std::fs::read_dir(folder).expect("a folder");
     let paths = folder.map(|entry| entry.expect("listed").path());
     let mut files: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -130,4 +135,31 @@ fn ledger_of_a_rehearsal_names_its_scenario() {
         line["schema"] == "pi.ext.log.v1" && line["correlation"]["scenario_id"] == "curious-look"
     };
     assert!(lines.iter().all(is_named), "{lines:?}");
+}
+
+const TALKATIVE: &str = r#"
+export default function (pi: any) {
+  pi.registerCommand("talk", { description: "Talks", handler: async () => {
+    console.log("password=correct-horse api_key=battery-staple of ada.lovelace@example.org, call +49 170 1234567");
+    try { await fetch("http://127.0.0.1:9/?api_key=SECRETQUERY", { headers: { "x-api-key": "SECRETHEADER" } }); } catch {}
+  } });
+}
+"#;
+
+#[test]
+fn ledger_and_trace_hold_neither_what_keys_name_nor_who_somebody_is() {
+    let world = World::new().with("talkative.ts", TALKATIVE);
+    run(&world, &["-p", "-e", "talkative.ts", "--trace-protocol", "trace.jsonl", "/talk"]);
+    let (ledger, trace) = (world.read(only(&world)), world.read(world.path().join("trace.jsonl")));
+    assert!(ledger.contains("password=") && trace.contains("127.0.0.1:9"), "{ledger}{trace}");
+    for hidden in
+        ["correct-horse", "battery-staple", "ada.lovelace", "170 1234567", "1701234567", "SECRETQUERY", "SECRETHEADER"]
+    {
+        assert!(!ledger.contains(hidden) && !trace.contains(hidden), "{hidden}: {ledger}{trace}");
+    }
+    let world = World::new().with("talkative.ts", TALKATIVE);
+    run(&world, &["ext", "run-command", "talkative.ts", "talk"]);
+    let ledger = world.read(only_in(&world.path().join("agent/logs/extensions/trials")));
+    assert!(ledger.contains("password=") && !ledger.contains("correct-horse"), "{ledger}");
+    assert!(!ledger.contains("ada.lovelace"), "{ledger}");
 }

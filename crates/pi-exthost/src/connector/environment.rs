@@ -3,7 +3,7 @@
 use pi_extproto::{
     capability::{Capability, Method},
     connector::environment::{CredentialsCall, EnvCall, Variable, Variables},
-    host::{ErrorCode, HostError},
+    host::HostError,
 };
 use pi_policy::{Grant, Rule, Target};
 
@@ -15,17 +15,18 @@ pub(super) async fn look(desk: &Desk, call: EnvCall, terms: &Terms) -> Result<Ou
     let action = |target| desk.action(Capability::Env, Method::Env, target);
     match call {
         EnvCall::Get { name } => {
-            let grant = desk.authorize(action(Target::Variable(name.clone())), terms).await?;
-            let value = variables.get(&name);
-            match value {
-                Some(value) if !is_open(&grant, &name, value) => Err(HostError::new(
-                    ErrorCode::Denied,
-                    format!(
-                        "{name} holds a secret; a grant has to name it: pi ext allow {} env --env {name}",
-                        desk.guest()
-                    ),
-                )),
-                value => Ok(Variable { value: value.cloned() }.into()),
+            let (value, wanted) = (variables.get(&name), action(Target::Variable(name.clone())));
+            let is_withheld = |grant: &Grant| value.is_some_and(|value| !is_open(grant, &name, value));
+            // Before it is said to be allowed: what is not named is not handed out, whatever allows variables as such.
+            if value.is_some_and(|value| pi_redact::is_withheld_variable(&name, value)) {
+                desk.inner.house.fittings.rulebook.refresh().await;
+                if desk.would_allow(wanted.clone()).as_ref().is_some_and(is_withheld) {
+                    return Err(desk.denied_secret(&wanted, &name, terms));
+                }
+            }
+            match desk.authorize(wanted.clone(), terms).await? {
+                grant if is_withheld(&grant) => Err(desk.denied_secret(&wanted, &name, terms)),
+                _ => Ok(Variable { value: value.cloned() }.into()),
             }
         }
         EnvCall::List => {

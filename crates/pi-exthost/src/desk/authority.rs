@@ -9,7 +9,8 @@ use pi_extproto::{
     log::{Level, LogEvent, program},
 };
 use pi_policy::{
-    Action, Answer, Decision, Denial, Explanation, Feature, Grant, Host, Reason, Request, Target, decide, explain,
+    Action, Answer, Decision, Denial, Explanation, Feature, Grant, Host, Reason, Request, Target, command_to_allow,
+    decide, explain,
 };
 use pi_transcript::question::NotifyType;
 
@@ -21,6 +22,23 @@ use crate::{
 
 /// Denials in this session that make an extension look as bad as they can.
 const WORST_DENIALS: u64 = 10;
+
+/// Denials of one kind that a person is told of in a session, each of another target.
+const MOST_TOLD: usize = 8;
+
+/// What a person is told of once.
+struct Told {
+    kind: String,
+    target: String,
+}
+
+/// Whether a person has heard of a denial.
+enum News {
+    Known,
+    First,
+    /// Nothing more of its kind is told.
+    Last,
+}
 
 impl Desk {
     /// A grant for this one action, or the error that the guest gets. Waits for a person if it must; dropping the future
@@ -103,33 +121,60 @@ impl Desk {
     pub(crate) fn denied_address(&self, action: &Action, host: &Host, address: IpAddr, terms: &Terms) -> HostError {
         let reason = format!("{host} leads to {address}, which is not of the public network");
         self.note(action, "deny", &reason, terms);
-        let command = format!("pi ext allow {} http --host {host}", self.guest());
+        let command = command_to_allow(self.guest().as_str(), &action.capability, ("--host", &host.to_string()));
         let message =
             format!("Extension {} wanted http: {host} and may not ({reason}). To allow it: {command}", self.guest());
-        self.tell_once(format!("{} address", action.capability), &message);
+        self.tell_once(Told { kind: format!("{} address", action.capability), target: host.to_string() }, &message);
         let details = json!({ "capability": "http", "rule": "address", "extension": self.guest().as_str(),
             "wanted": wanted(action), "address": address.to_string(), "command": command });
         HostError { details: object(details), retryable: Some(false), ..HostError::new(ErrorCode::Denied, message) }
     }
 
-    /// Tells a person, once for each kind of thing and session.
-    fn tell_once(&self, kind: String, message: &str) {
-        if !self.is_first_denial(kind) {
-            return;
-        }
-        self.tell(message.to_owned(), NotifyType::Warning);
+    /// The error for a guest that was granted variables, and asks for one that holds a secret, which nobody named.
+    pub(crate) fn denied_secret(&self, action: &Action, name: &str, terms: &Terms) -> HostError {
+        let guest = self.guest();
+        let reason = "it holds a secret, and those are handed out only if a grant names them";
+        self.note(action, "deny", reason, terms);
+        let command = command_to_allow(guest.as_str(), &action.capability, ("--env", name));
+        let wanted = wanted(action);
+        let message = format!("Extension {guest} wanted {wanted} and may not ({reason}). To allow it: {command}");
+        self.tell_once(Told { kind: format!("{} secret", action.capability), target: name.to_owned() }, &message);
+        let details = json!({ "capability": action.capability, "rule": "secret", "extension": guest.as_str(),
+            "wanted": wanted, "command": command });
+        HostError { details: object(details), retryable: Some(false), ..HostError::new(ErrorCode::Denied, message) }
     }
 
     /// Tells a person something about the guest in the name of the program. Nobody waits for it; the words must be ours, none of
     /// the guest.
     pub fn tell(&self, message: String, notify_type: NotifyType) {
         let conversation = self.inner.conversation.clone();
-        // It must not hold up the call, and the session may be gone: then there is nobody to tell. It ends with the
-        // session's mailbox.
-        self.inner.house.handle.spawn(async move { drop(conversation.tell(message, notify_type).await) });
+        // It must not hold up the call, and the session may be gone: then there is nobody to tell. Its owner is the
+        // dispatcher, which waits for it when it is closed.
+        let telling = async move { drop(conversation.tell(message, notify_type).await) };
+        self.inner.house.notices.spawn_on(telling, &self.inner.house.handle);
     }
 
-    /// The error for the guest; the person is told of the first of its kind.
+    /// Tells a person, once for each thing and session; of many of a kind only the first.
+    fn tell_once(&self, told: Told, message: &str) {
+        let message = match self.count_denial(told) {
+            News::Known => return,
+            News::First => message.to_owned(),
+            News::Last => format!("{message}\nFurther refusals of this kind stand in the ledger: pi ext ledger show"),
+        };
+        self.tell(message, NotifyType::Warning);
+    }
+
+    /// What a person is to hear of a denial.
+    fn count_denial(&self, told: Told) -> News {
+        let mut known = super::lock(&self.inner.told);
+        let targets = known.entry(told.kind).or_default();
+        if targets.len() == MOST_TOLD || !targets.insert(told.target) {
+            return News::Known;
+        }
+        if targets.len() == MOST_TOLD { News::Last } else { News::First }
+    }
+
+    /// The error for the guest; the person is told of it, once.
     fn denied(&self, request: &Request, denial: &Denial, terms: &Terms) -> HostError {
         let policy = self.inner.house.fittings.rulebook.policy();
         let explanation = explain(&policy, request);
@@ -137,7 +182,7 @@ impl Desk {
         let wanted = wanted(&request.action);
         let message = told(self.guest().as_str(), &wanted, denial, &explanation);
         let kind = format!("{} {}", request.action.capability, denial.rule());
-        self.tell_once(kind, &message);
+        self.tell_once(Told { kind, target: request.action.target.to_string() }, &message);
         let mut error = HostError { message, ..denial.to_host_error() };
         let details = error.details.get_or_insert_default();
         details.insert("extension".to_owned(), json!(self.guest().as_str()));

@@ -79,6 +79,7 @@ mod tests {
             declared: Declared::new(declared.as_ref(), None),
             evidence: Evidence::CLEAN,
             folder: "/own".into(),
+            own: crate::launcher::Own::folder("/own".into()),
             data: "/data".into(),
             temporary: "/tmp".into(),
         };

@@ -111,9 +111,27 @@ fn environment_is_not_harvested() {
         r#"env {"op":"list"}
            env {"op":"get","name":"ANTHROPIC_API_KEY"}"#,
         r#"ok {"names":["HOME","PLAIN"]}
-           denied ANTHROPIC_API_KEY holds a secret; a grant has to name it: pi ext allow g1 env --env ANTHROPIC_API_KEY
+           denied Extension g1 wanted env: ANTHROPIC_API_KEY and may not (it holds a secret, and those are handed out only if a grant names them). To allow it: pi ext allow g1 env --env ANTHROPIC_API_KEY
            2 calls, 0 unfinished, 1 denied, 0 failed"#,
     );
+}
+
+/// In permissive mode as well: what is told as allowed is given.
+#[tokio::test(flavor = "multi_thread")]
+async fn secret_variable_is_denied_in_the_ledger_and_told() {
+    for policy in
+        [json!({ "grants": { "g1": [{ "capability": "env" }] } }), json!({ "mode": "permissive", "deny_caps": [] })]
+    {
+        let variables = BTreeMap::from([("API_KEY".to_owned(), "abc".to_owned())]);
+        let stage = Stage::new(Plan { variables, policy, ..Plan::default() });
+        let error = stage.ask("env", json!({ "op": "get", "name": "API_KEY" })).await.error.expect("it is denied");
+        assert_eq!(error.details.expect("details")["command"], "pi ext allow g1 env --env API_KEY");
+        stage.dispatcher.close().await;
+        let told = stage.session.asked().into_iter().filter(|line| line.contains("tell of g1")).count();
+        assert_eq!(told, 1, "{:?}", stage.session.asked());
+        let lines = stage.lines();
+        assert!(lines.contains(r#""verdict":"deny""#) && !lines.contains(r#""verdict":"allow""#), "{lines}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -58,6 +58,23 @@ async fn no_holds_for_the_session_and_is_announced_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_denial_is_told_once_and_the_eighth_is_the_last_of_its_kind() {
+    let stage = Stage::new(Plan::default());
+    for number in [0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9] {
+        stage.ask("env", json!({ "op": "get", "name": format!("V{number}") })).await;
+    }
+    stage.ask("exec", json!({ "command": "git", "args": [], "env": {}, "stream": false })).await;
+    // Nobody has to wait for what is being told but whoever closes.
+    stage.dispatcher.close().await;
+    let told: Vec<_> = stage.session.asked().into_iter().filter(|line| line.contains("tell of g1")).collect();
+    let of = |number: usize| told.iter().filter(|line| line.contains(&format!("env: V{number} "))).count();
+    assert_eq!((0..10).map(of).collect::<Vec<_>>(), [1, 1, 1, 1, 1, 1, 1, 1, 0, 0], "{told:?}");
+    let last: Vec<_> = told.iter().filter(|line| line.contains("Further refusals")).collect();
+    assert!(last.len() == 1 && last[0].contains("env: V7 "), "{told:?}");
+    assert!(told.iter().any(|line| line.contains("exec: git ")), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn dismissed_question_is_not_put_again_at_once() {
     let stage = Stage::new(Plan { answers: vec![Settled::Cancelled, chose("Yes, this once")], ..Plan::default() });
     for _ in 0..3 {

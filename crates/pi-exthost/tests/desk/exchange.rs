@@ -24,7 +24,14 @@ fn scripted(stage: &Stage) -> Arc<ScriptedGuest> {
 fn prepared(stage: &Stage, tier: Tier, comes: Result<Arc<dyn Guest>, LaunchFault>) -> Prepared {
     let identity = Identity { temporary: stage.path("tmp/g1"), ..stage.desk.identity().clone() };
     let launch = move |_: Desk| async move { comes }.boxed();
-    Prepared { identity, tier, sources: Vec::new(), missing: Vec::new(), launch: Box::new(launch) }
+    Prepared {
+        identity,
+        tier,
+        sources: Vec::new(),
+        missing: Vec::new(),
+        forbidden: Vec::new(),
+        launch: Box::new(launch),
+    }
 }
 
 fn throws() -> LaunchFault {

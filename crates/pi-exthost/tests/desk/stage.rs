@@ -13,7 +13,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use pi_exthost::{
     Desk, Dispatcher, Fittings, GrantsFile, GuestId, Identity, Ledger, Limits, ProxyFinder, Resolver, Rulebook, Terms,
-    Trace, ledger, port::Settled,
+    Trace, launcher::Own, ledger, port::Settled,
 };
 use pi_extproto::{
     capability::{Capability, CapabilityManifest, Declared},
@@ -151,6 +151,7 @@ impl Stage {
                 declared: Declared::new(manifest.as_ref(), None),
                 evidence: Evidence::unknown(),
                 folder: at("agent/extensions/g1"),
+                own: Own::folder(at("agent/extensions/g1")),
                 data: at("agent/data/g1"),
                 temporary: at("tmp/g1"),
             })

@@ -39,7 +39,7 @@ use pi_extc::Cache;
 use pi_exthost::{
     Ask, Desk, Dispatcher, Guest, Guests, Stopwatch, Terms,
     guest::ToolInvocation,
-    launcher::{Evidence, Identity, Provenance},
+    launcher::{Evidence, Identity, Own, Provenance},
 };
 use pi_extproto::{
     capability::Declared,
@@ -108,6 +108,7 @@ fn desk(stage: &Stage, dispatcher: &Dispatcher) -> Desk {
         declared: Declared::new(None, None),
         evidence: Evidence::CLEAN,
         folder: folder.join("project"),
+        own: Own::folder(folder.join("project")),
         data: folder.join("data"),
         temporary: folder.join("tmp/hello"),
     };

@@ -14,7 +14,7 @@ use pi_exthost::{
     ledger,
     port::Request,
 };
-use pi_guests::{Surroundings, Tiers, js::Limits};
+use pi_guests::{Screening, Surroundings, Tiers, js::Limits};
 use pi_policy::{Moment, config};
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_tools::{
@@ -145,6 +145,7 @@ fn tiers(folder: &Path, agent: &Path) -> Tiers {
         hostname: "here".to_owned(),
         version: "0".to_owned(),
         flags: BTreeMap::new(),
+        screening: Screening::Tell,
         limits: Limits::default(),
     };
     Tiers::new(surroundings).unwrap()

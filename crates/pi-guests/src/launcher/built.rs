@@ -1,15 +1,24 @@
 //! From a source to the code that an engine runs.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use pi_extc::{Artifact, BuildFault, Code, Scan, SignatureState, Workshop};
-use pi_exthost::launcher::{Evidence, Feature, LaunchFault, Source};
-use pi_extproto::{artifact::Verdict, capability::Declared, manifest::is_name};
+use pi_extc::{Artifact, BuildFault, Code, Loaded, Scan, SignatureState, Workshop};
+use pi_exthost::launcher::{Evidence, Feature, LaunchFault, Own, Source};
+use pi_extproto::{
+    artifact::{Finding, Verdict},
+    capability::Declared,
+    manifest::is_name,
+};
 
 use super::{
+    Screening,
     machinery::{Piece, PieceFault},
     packed::{self, Packed, signature_of_build},
     stock::Stock,
@@ -18,6 +27,9 @@ use crate::{js, wasm};
 
 /// The size at which an extension is as large as it gets, for whoever weighs it.
 const LARGE: u64 = 10 << 20;
+
+/// Findings that are told with a refusal.
+const MOST_FINDINGS: usize = 8;
 
 /// What a signature leaves open whose key nobody here knows: it says that nothing was changed, and not by whom.
 const BARELY_KNOWN: f64 = 0.6;
@@ -33,6 +45,7 @@ pub(super) struct Built {
     pub(super) declared: Declared,
     pub(super) evidence: Evidence,
     pub(super) folder: PathBuf,
+    pub(super) own: Own,
     pub(super) entry: PathBuf,
     pub(super) code: Compiled,
     /// What its author should know.
@@ -41,6 +54,8 @@ pub(super) struct Built {
     pub(super) sources: Vec<PathBuf>,
     /// Packages that it imports and that are not installed.
     pub(super) missing: Vec<String>,
+    /// What the scanner would have it blocked for.
+    pub(super) forbidden: Vec<String>,
 }
 
 /// Code that an engine runs.
@@ -58,6 +73,9 @@ pub(super) struct Yard {
     pub(super) memory: usize,
     /// The file of keys that somebody here trusts.
     pub(super) trusted: PathBuf,
+    /// Of the person.
+    pub(super) home: PathBuf,
+    pub(super) screening: Screening,
 }
 
 impl Built {
@@ -106,8 +124,9 @@ impl Built {
         let signature = signature_of_build(one.root(), &one.artifact, trusted);
         let place = (one.root().to_owned(), one.entry().to_owned());
         let origins = vec![one.origin().display().to_string()];
+        let own = own(&one, &yard.home);
         let built = Self::of(&one.artifact, &one.scan, &signature, place, yard)?;
-        Ok(Self { origins, sources: one.artifact.sources, ..built })
+        Ok(Self { origins, own, sources: one.artifact.sources, ..built })
     }
 
     /// It lies in a folder, and begins with a file in it.
@@ -122,6 +141,12 @@ impl Built {
         // It stands in questions to people, in grants and in names of folders, and those of other tiers look otherwise.
         if !is_name(name) {
             let message = format!("{name:?} is no name for an extension; lower-case letters, digits, '.', '_', '-'");
+            return Err(LaunchFault::Unusable { message });
+        }
+        let blocked: Vec<&Finding> =
+            scan.findings().iter().filter(|finding| finding.verdict == Verdict::Blocked).collect();
+        if yard.screening == Screening::Refuse && !blocked.is_empty() {
+            let message = format!("the mode is strict, and it uses what extensions may not: {}", in_words(&blocked));
             return Err(LaunchFault::Unusable { message });
         }
         let code = match (&artifact.code, artifact.module()) {
@@ -153,14 +178,59 @@ impl Built {
             origins: Vec::new(),
             declared: artifact.manifest.declared(),
             evidence: evidence(artifact.evidence(scan), signature),
+            own: Own::folder(folder.clone()),
             folder,
             entry,
             code,
             notices: notices.map(|finding| finding.message.clone()).collect(),
             sources: Vec::new(),
             missing: artifact.missing.clone(),
+            forbidden: blocked.iter().map(|finding| finding.message.clone()).collect(),
         })
     }
+}
+
+/// The first of what the scanner found, each with its place.
+fn in_words(findings: &[&Finding]) -> String {
+    let told = |finding: &&Finding| match &finding.place {
+        Some(place) => format!("{} ({}:{})", finding.message, place.file, place.line),
+        None => finding.message.clone(),
+    };
+    let others = findings.len().saturating_sub(MOST_FINDINGS);
+    let more = (others > 0).then(|| format!("{others} more, which `pi ext scan` shows"));
+    findings.iter().take(MOST_FINDINGS).map(told).chain(more).collect::<Vec<_>>().join("; ")
+}
+
+/// What an extension may read because it was loaded from it: its folder. Around a single file, or in the home folder, lies what
+/// is not its own; so there it is the file, what was built into it, and what it names beside itself.
+fn own(loaded: &Loaded, home: &Path) -> Own {
+    let (root, entry) = (loaded.root(), loaded.entry());
+    let is_around_home = home.canonicalize().unwrap_or_else(|_| home.to_owned()).starts_with(root);
+    if loaded.origin() != entry && !is_around_home {
+        return Own::folder(root.to_owned());
+    }
+    let is_hidden = |path: &Path| path.components().any(|name| name.as_os_str().to_string_lossy().starts_with('.'));
+    let assets = loaded.artifact.assets.iter().map(|asset| Path::new(asset.path.as_str()));
+    // Whoever names files of the home folder means somebody else's.
+    let assets = assets.filter(|asset| !is_around_home && !is_hidden(asset)).map(|asset| root.join(asset));
+    let (mut folders, mut files) = (BTreeSet::new(), BTreeSet::from([entry.to_owned()]));
+    files.extend(assets);
+    for source in &loaded.artifact.sources {
+        match package_of(source) {
+            Some(folder) => folders.insert(folder),
+            None => files.insert(source.clone()),
+        };
+    }
+    Own { folders: folders.into_iter().collect(), files: files.into_iter().collect() }
+}
+
+/// The folder of the package that a file belongs to, if it belongs to one.
+fn package_of(file: &Path) -> Option<PathBuf> {
+    let names: Vec<_> = file.components().collect();
+    let start = names.iter().rposition(|name| name.as_os_str() == "node_modules")? + 1;
+    let is_scoped = names.get(start).is_some_and(|name| name.as_os_str().to_string_lossy().starts_with('@'));
+    let end = start + if is_scoped { 2 } else { 1 };
+    (end < names.len()).then(|| names[..end].iter().collect())
 }
 
 fn told(fault: &impl std::fmt::Display, hint: &str) -> String {

@@ -26,6 +26,8 @@ pub struct PreparedGuest {
     pub sources: Vec<PathBuf>,
     /// Packages that it imports and that are not installed.
     pub missing: Vec<String>,
+    /// What the scanner would have it blocked for.
+    pub forbidden: Vec<String>,
 }
 
 /// What is run, by tier.

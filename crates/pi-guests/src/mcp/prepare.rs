@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 
 use pi_exthost::{
     Guest, GuestId, data,
-    launcher::{Evidence, Feature, Identity, Prepared, Provenance},
+    launcher::{Evidence, Feature, Identity, Own, Prepared, Provenance},
 };
 use pi_extproto::{
     capability::{Capability, Declared, Method},
@@ -76,6 +76,7 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
         provenance: Provenance::Trusted,
         declared: Declared::new(None, None),
         evidence,
+        own: Own::folder(folder.clone()),
         folder,
         data: data::folder(&base.agent, &format!("mcp+{}", server.name), &origins),
         origins,
@@ -89,7 +90,14 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
         }
         .boxed()
     };
-    Prepared { identity, tier: Tier::Mcp, sources: Vec::new(), missing: Vec::new(), launch: Box::new(launch) }
+    Prepared {
+        identity,
+        tier: Tier::Mcp,
+        sources: Vec::new(),
+        missing: Vec::new(),
+        forbidden: Vec::new(),
+        launch: Box::new(launch),
+    }
 }
 
 /// What entries allow: whoever writes one wants its program to run, or its address to be spoken to, and its tools to be

@@ -315,3 +315,24 @@ async fn heard_of(seat: &Seat, event: &str) -> Vec<String> {
     }
     panic!("no line of {event}: {:#?}", seat.lines().await);
 }
+
+#[tokio::test]
+async fn variable_that_is_granted_later_is_read() {
+    let seat = seat(&Heard::default());
+    seat.amend(r#"{"mode":"strict"}"#);
+    let source = tool("return String(process.env.PLAIN);");
+    let guest = JsGuest::start(program(&source), seat.desk.clone()).await.expect("it loads");
+    assert_eq!(text(&call(&guest, "t", json!({})).await.expect("an answer")), "undefined");
+    seat.amend(r#"{"mode":"strict","grants":{"test":[{"capability":"env"}]}}"#);
+    assert_eq!(text(&call(&guest, "t", json!({})).await.expect("an answer")), "plain");
+}
+
+#[tokio::test]
+async fn only_variables_are_asked_for() {
+    let seat = seat(&Heard::default());
+    let body = "const env = await process.env; JSON.stringify({ env }); return String(env.PLAIN) + ('then' in env);";
+    let guest = JsGuest::start(program(&tool(body)), seat.desk.clone()).await.expect("it loads");
+    assert_eq!(text(&call(&guest, "t", json!({})).await.expect("an answer")), "plainfalse");
+    let ledger = seat.text().await;
+    assert!(ledger.contains("PLAIN") && !ledger.contains("toJSON") && !ledger.contains("then"), "{ledger}");
+}

@@ -13,7 +13,7 @@ use pi_exthost::{
     GuestFault,
     launcher::{Feature, LaunchFault, Provenance, Source},
 };
-use pi_guests::{Surroundings, Tiers, discovery, js::Limits, launcher::PreparedGuest};
+use pi_guests::{Screening, Surroundings, Tiers, discovery, js::Limits, launcher::PreparedGuest};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -26,6 +26,10 @@ struct House {
 
 impl House {
     fn new() -> Self {
+        Self::screening(Screening::Tell)
+    }
+
+    fn screening(screening: Screening) -> Self {
         let root = tempfile::tempdir().expect("a folder");
         let at = |path: &str| root.path().join(path);
         fs::create_dir_all(at("greeter")).expect("a folder");
@@ -39,6 +43,7 @@ impl House {
             hostname: "here".to_owned(),
             version: "0".to_owned(),
             flags: BTreeMap::new(),
+            screening,
             limits: Limits::default(),
         });
         Self { tiers: tiers.expect("a cache"), root }
@@ -105,6 +110,58 @@ async fn source_is_as_signed_as_the_build_of_it() {
     // What was signed is another state of it.
     fs::write(house.at("greeter/index.js"), SOURCE.replace("'x'", "'changed'")).expect("a file");
     assert_eq!(house.unsigned("greeter").await, Ok(1.0));
+}
+
+#[tokio::test]
+async fn what_the_scanner_blocks_does_not_run_under_strict_rules() {
+    let source = SOURCE.replace("'x'", "process.binding('fs')");
+    for screening in [Screening::Tell, Screening::Refuse] {
+        let house = House::screening(screening);
+        assert_eq!(house.prepare("greeter").await.expect("it is harmless").forbidden, [""; 0]);
+        fs::write(house.at("greeter/index.js"), &source).expect("a file");
+        match (screening, house.prepare("greeter").await) {
+            (Screening::Tell, Ok(prepared)) => assert_eq!(prepared.forbidden.len(), 1, "{:?}", prepared.forbidden),
+            (Screening::Refuse, Err(LaunchFault::Unusable { message })) => {
+                assert!(message.starts_with("the mode is strict, and it uses what extensions may not: "), "{message}");
+                assert!(message.contains("index.js:1"), "{message}");
+            }
+            (_, other) => panic!("{screening:?}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn own_of_a_single_file_is_not_its_folder() {
+    let house = House::new();
+    let write = |path: &str, text: &str| {
+        fs::create_dir_all(house.at(path).parent().expect("a folder")).expect("a folder");
+        fs::write(house.at(path), text).expect("a file");
+    };
+    let real = |path: &str| house.at(path).canonicalize().expect("it is there");
+    let module = "import { readFileSync } from 'node:fs'; import { join } from 'node:path'; import { a } from './part.js'; import p from 'pack';
+        export default () => { a(); p(); readFileSync(join(__dirname, 'data.txt')); readFileSync(join(__dirname, '.hidden')); };";
+    for folder in ["tools", "home"] {
+        let write = |path: &str, text: &str| write(&format!("{folder}/{path}"), text);
+        write("single.js", module);
+        write("index.js", module);
+        write("part.js", "export const a = () => 1;");
+        write("data.txt", "data");
+        write(".hidden", "hidden");
+        write("node_modules/pack/package.json", r#"{"name":"pack","main":"index.js"}"#);
+        write("node_modules/pack/index.js", "export default () => 1;");
+    }
+    let own = |path: &'static str| {
+        let house = &house;
+        async move { house.prepare(path).await.expect("it is built").identity.own }
+    };
+    let single = own("tools/single.js").await;
+    assert_eq!(single.folders, [real("tools/node_modules/pack")]);
+    assert_eq!(single.files, ["tools/data.txt", "tools/part.js", "tools/single.js"].map(real));
+    let folder = own("tools").await;
+    assert_eq!((folder.folders, folder.files), (vec![real("tools")], Vec::new()));
+    let at_home = own("home").await;
+    assert_eq!(at_home.folders, [real("home/node_modules/pack")]);
+    assert_eq!(at_home.files, ["home/index.js", "home/part.js"].map(real), "nothing of the person");
 }
 
 #[tokio::test]

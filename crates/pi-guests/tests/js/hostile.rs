@@ -27,6 +27,10 @@ pub(super) struct Row {
     #[serde(default)]
     head: String,
     tool: Option<String>,
+    /// Where its module lies; by default in a folder of its own in the agent directory.
+    at: Option<String>,
+    /// Where pi was started; by default in `project`.
+    project: Option<String>,
     /// More files, by their path on the stage.
     #[serde(default)]
     files: BTreeMap<String, String>,
@@ -93,9 +97,9 @@ rows! {
     exec_sync_under_a_deny, spawn_under_a_deny, bash_tool_under_a_deny, command_beside_a_granted_one,
     process_exit, signal_to_the_host, forbidden_modules,
     path_with_dots, path_by_a_link, link_of_its_own, import_of_a_file, import_at_run_time,
-    keys_of_the_person, keys_of_pi, settings_that_grant, ledger_of_its_own,
+    keys_of_the_person, keys_of_pi, neighbours_of_a_file, import_of_what_is_hidden, home_as_project, settings_that_grant, ledger_of_its_own,
     environment_harvest, environment_of_a_process,
-    loopback, loopback_by_name, metadata_address, redirect_inside, rebinding,
+    loopback, loopback_in_permissive, loopback_by_name, metadata_address, redirect_inside, rebinding,
     log_flood, rejection_flood, secret_in_the_log, question_flood,
     changed_artifact, swapped_artifact, foreign_cache, changed_cache,
 }

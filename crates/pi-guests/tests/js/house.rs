@@ -11,7 +11,7 @@ use pi_exthost::{
     Ask, Desk, Dispatcher, Fittings, Guest, GuestFault, GuestId, Ledger, Rulebook, SessionPort, Stopwatch,
     SystemResolver,
     guest::{ToolAnswer, ToolInvocation},
-    launcher::{Identity, Provenance},
+    launcher::{Identity, Own, Provenance},
     ledger,
     port::Request,
 };
@@ -83,10 +83,22 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
+    /// The ledger as it is written.
+    pub(crate) async fn text(&self) -> String {
+        self.dispatcher.ledger().flush().await.expect("it is written");
+        std::fs::read_to_string(self.log.join("test.jsonl")).expect("a ledger")
+    }
+
+    /// Lets other rules count from here on.
+    pub(crate) fn amend(&self, policy: &str) {
+        let settings = format!(r#"{{"extensions":{{"policy":{policy}}}}}"#);
+        let policy = config::load(settings.as_bytes()).expect("a policy").value;
+        self.dispatcher.amend(&policy).expect("nothing else was decided");
+    }
+
     /// What the ledger says: event, whose it is, and the message, line by line.
     pub(crate) async fn lines(&self) -> Vec<String> {
-        self.dispatcher.ledger().flush().await.expect("it is written");
-        let text = std::fs::read_to_string(self.log.join("test.jsonl")).expect("a ledger");
+        let text = self.text().await;
         let line = |line: &str| {
             let entry: Value = serde_json::from_str(line).expect("JSON");
             let part = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -135,7 +147,7 @@ pub(crate) fn seat(heard: &Heard) -> Seat {
         },
         queue: Arc::new(FileQueue::default()),
         folders: Folders { project: sub("project"), home: None, agent: None },
-        variables: BTreeMap::new(),
+        variables: BTreeMap::from([("PLAIN".to_owned(), "plain".to_owned())]),
         resolver: Arc::new(SystemResolver),
         proxy: None,
         keys: None,
@@ -143,6 +155,7 @@ pub(crate) fn seat(heard: &Heard) -> Seat {
         limits: pi_exthost::Limits::default(),
         now,
     };
+    let own = sub("own");
     let identity = Identity {
         id: "test".into(),
         version: "1.0.0".into(),
@@ -151,7 +164,8 @@ pub(crate) fn seat(heard: &Heard) -> Seat {
         origins: Vec::new(),
         declared: Declared::new(None, None),
         evidence: pi_exthost::launcher::Evidence::CLEAN,
-        folder: sub("own"),
+        folder: own.clone(),
+        own: Own::folder(own),
         data: sub("data"),
         temporary: sub("temporary"),
     };

@@ -13,7 +13,7 @@ use pi_exthost::{
     Desk, Dispatcher, Fittings, Guest, GuestFault, GuestId, Guests, Ledger, Patience, Rulebook, SessionPort,
     SystemResolver, Trace,
     guest::{ToolAnswer, ToolInvocation},
-    launcher::{Identity, Provenance},
+    launcher::{Identity, Own, Provenance},
     ledger,
     port::Request,
 };
@@ -145,6 +145,7 @@ impl House {
             declared,
             evidence: pi_exthost::launcher::Evidence::CLEAN,
             folder: self.folder.join("own"),
+            own: Own::folder(self.folder.join("own")),
             data: self.folder.join("data"),
             temporary: self.folder.join("temporary"),
         };

@@ -8,7 +8,7 @@ use pi_exthost::{
     launcher::{LaunchFault, Launcher, Provenance, Source},
 };
 use pi_guests::{
-    Stock, Surroundings, Tiers, js,
+    Screening, Stock, Surroundings, Tiers, js,
     launcher::{PreparedGuest, Program},
     wasm,
 };
@@ -26,6 +26,7 @@ fn around(folder: &Path) -> Surroundings {
         hostname: "here".to_owned(),
         version: "0".to_owned(),
         flags: BTreeMap::new(),
+        screening: Screening::Tell,
         limits: js::Limits { memory: 64 << 20, ..js::Limits::default() },
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pi_exthost::consent::Change;
+use pi_extproto::capability::Capability;
 use pi_policy::{
     GIVEN,
     config::{ExtensionPolicy, GrantEntry},
@@ -60,6 +61,11 @@ pub(crate) fn run(
                 ));
             }
         }
+    }
+    if capability == Capability::Env && decided.env.is_empty() {
+        console.note(&format!(
+            "variables that hold secrets are handed out only by name: pi ext allow {name} env --env NAME"
+        ));
     }
     let decision = Decision::Allowed { until: expires, origin };
     grants::tell(&Decided { name, capability: capability.as_str(), scope, decision, changed }, console);

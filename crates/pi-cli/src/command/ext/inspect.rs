@@ -4,8 +4,13 @@ use serde_json::{Value, json};
 
 use super::trial::Trial;
 use crate::{
-    arguments::ext::ExtInspectArguments, command::talk::stop::unless_stopped, console::Console, env::Environment,
-    exit::Exit, failure::Failure, runtime,
+    arguments::ext::ExtInspectArguments,
+    command::talk::stop::unless_stopped,
+    console::{Console, printable},
+    env::Environment,
+    exit::Exit,
+    failure::Failure,
+    runtime,
 };
 
 pub(crate) fn run(
@@ -73,10 +78,10 @@ fn join(mut before: Value, after: Value) -> Value {
 
 fn tell(found: &Value, console: &mut Console) {
     if let Some(error) = found["error"].as_str() {
-        console.complaint(&format!("the extension is not loaded: {error}"));
+        console.complaint(&printable(&format!("the extension is not loaded: {error}")));
         return;
     }
-    let empty = Vec::new();
+    let (empty, mut lines) = (Vec::new(), Vec::new());
     for (title, list, name) in [
         ("tool", "tools", "name"),
         ("command", "commands", "name"),
@@ -88,13 +93,17 @@ fn tell(found: &Value, console: &mut Console) {
             let description =
                 item["description"].as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
             let name = item[name].as_str().unwrap_or_default();
-            console.line(format!("{title:<9} {name:<24} {description}").trim_end());
+            lines.push(format!("{title:<9} {name:<24} {description}"));
         }
     }
     for kind in found["messageRenderers"].as_array().unwrap_or(&empty) {
-        console.line(&format!("renderer  {}", kind.as_str().unwrap_or_default()));
+        lines.push(format!("renderer  {}", kind.as_str().unwrap_or_default()));
     }
     for (event, count) in found["handlers"].as_object().into_iter().flatten() {
-        console.line(&format!("handlers  {event:<24} {count}"));
+        lines.push(format!("handlers  {event:<24} {count}"));
+    }
+    // An extension chose these texts: none of them commands the terminal, or begins a line.
+    for line in lines {
+        console.line(printable(&line.replace('\n', " ")).trim_end());
     }
 }

@@ -22,13 +22,13 @@ use crate::{
     arguments::ext::{Profile, TriedArguments},
     command::talk::stop::unless_stopped,
     console::Console,
-    env::Environment,
+    env::{self, Environment},
     exit::Exit,
-    failure::{Failure, SessionFailure},
+    failure::{self, Failure, SessionFailure},
     runtime,
     workshop::{
         self, Ground,
-        extensions::{Bench, Extensions, surroundings},
+        extensions::{Bench, Extensions, record_redactor, surroundings},
         now,
     },
 };
@@ -88,13 +88,13 @@ impl Trial {
             Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep });
         let redactor = Arc::new(redactor);
         let (folders, tooling) =
-            workshop::tooling(&ground.directory, &ground.settings, environment, Vec::new(), Arc::clone(&redactor));
+            workshop::tooling(&ground.directory, &ground.settings, environment, Vec::new(), redactor);
         let bench = Bench {
             tools: Registry::built_in(),
             tooling,
             queue: Arc::new(FileQueue::default()),
             folders,
-            redactor,
+            record_redactor: record_redactor(env::secrets()),
             keys: None,
         };
         let name = format!("trial-{}-{}", now().unix_millis(), std::process::id());
@@ -107,10 +107,10 @@ impl Trial {
             // Where there are none yet there is nothing to remove, and what cannot be removed does no harm.
             let _ = reading::thin_out(&logs, KEPT);
         }
-        let ledger = extensions.ledger(&name, &bench.redactor).await.map_err(unusable)?;
+        let ledger = extensions.ledger(&name, &bench.record_redactor).await.map_err(unusable)?;
         let dispatcher = extensions.dispatcher(session.clone(), ledger, &bench, None).map_err(unusable)?;
         let stock = environment.stock.open(&around.agent).map_err(|fault| SessionFailure::NoExtensions {
-            problem: fault.to_string(),
+            problem: failure::told(&fault),
             hint: fault.hint().to_owned(),
         })?;
         Ok(Self { tiers: Tiers::sharing(stock, around), dispatcher, session })
@@ -130,9 +130,10 @@ impl Trial {
     /// Ends it. What was done to the session that is none is the answer.
     pub(super) async fn end(self, guests: &Guests) -> Vec<Value> {
         guests.shutdown().await;
-        let actions = self.session.actions();
+        let session = Arc::clone(&self.session);
+        // What a person is told comes before that.
         self.close().await;
-        actions
+        session.actions()
     }
 
     /// The extensions that somebody points to.
@@ -167,7 +168,7 @@ impl Trial {
 
     /// Starts one that was looked at.
     pub(super) async fn launch(&self, prepared: PreparedGuest) -> Result<Started, LaunchFault> {
-        let PreparedGuest { identity, program, notices: _, sources: _, missing: _ } = prepared;
+        let PreparedGuest { identity, program, notices: _, sources: _, missing: _, forbidden: _ } = prepared;
         let desk =
             self.dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
         Ok(program.start(desk).await?)

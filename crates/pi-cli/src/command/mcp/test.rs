@@ -21,7 +21,7 @@ use crate::{
     arguments::mcp::McpTestArguments,
     command::talk::stop::unless_stopped,
     console::{Console, Reader, Tone, printable},
-    env::Environment,
+    env::{self, Environment},
     exit::Exit,
     failure::{Failure, McpFailure, SessionFailure},
     runtime,
@@ -29,7 +29,7 @@ use crate::{
     workshop::{
         self, Ground,
         cost::cost,
-        extensions::{Bench, Extensions, Off},
+        extensions::{Bench, Extensions, Off, record_redactor},
         now,
     },
 };
@@ -152,14 +152,13 @@ async fn all<'a>(
 ) -> Result<Vec<Tried<'a>>, Failure> {
     let options = Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep };
     let redactor = Arc::new(Redactor::new(options));
-    let (folders, tooling) =
-        workshop::tooling(&ground.directory, &ground.settings, environment, Vec::new(), Arc::clone(&redactor));
+    let (folders, tooling) = workshop::tooling(&ground.directory, &ground.settings, environment, Vec::new(), redactor);
     let bench = Bench {
         tools: Registry::built_in(),
         tooling,
         queue: Arc::new(FileQueue::default()),
         folders,
-        redactor,
+        record_redactor: record_redactor(env::secrets()),
         keys: None,
     };
     let policy = workshop::policy(environment)?;
@@ -169,7 +168,7 @@ async fn all<'a>(
     let policy = policy.map_err(|invalid| unusable(invalid.to_string()))?.value;
     let name = format!("mcp-test-{}-{}", now().unix_millis(), std::process::id());
     let extensions = Extensions::trial(&policy, environment);
-    let ledger = extensions.ledger(&name, &bench.redactor).await.map_err(unusable)?;
+    let ledger = extensions.ledger(&name, &bench.record_redactor).await.map_err(unusable)?;
     let dispatcher = extensions.dispatcher(Arc::new(Nobody), ledger, &bench, None).map_err(unusable)?;
     let limits = Limits { patience: PATIENCE, connecting: PATIENCE, ..Limits::default() };
     let base = workshop::extensions::server_base(&ground.directory, environment, limits);

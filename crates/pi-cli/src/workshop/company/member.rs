@@ -30,7 +30,9 @@ pub(super) struct Member {
     pub(super) sources: Vec<PathBuf>,
     /// Packages that it imports and that are not installed.
     pub(super) missing: Vec<String>,
-    /// Where those would lie.
+    /// What it uses that extensions may not, as the scanner calls it.
+    pub(super) forbidden: Vec<String>,
+    /// Where packages would lie.
     pub(super) folder: PathBuf,
     /// When somebody began to read them, in milliseconds since 1970.
     pub(super) read_at: u64,
@@ -64,6 +66,7 @@ impl Candidate {
             artifact: artifact.clone(),
             sources: prepared.sources.clone(),
             missing: prepared.missing.clone(),
+            forbidden: prepared.forbidden.clone(),
             folder: folder.clone(),
             read_at,
         };
@@ -92,6 +95,7 @@ impl Member {
             problem: None,
             artifact: None,
             missing: Vec::new(),
+            forbidden: Vec::new(),
             folder: PathBuf::new(),
             read_at,
         }
@@ -128,6 +132,20 @@ impl Member {
             format!(
                 "{id} imports what is not installed, and fails where it uses it: {packages}; \
                  `npm install --prefix {folder} {packages}` gets it, and /reload takes it"
+            )
+        })
+    }
+
+    /// What people should know of one that runs although the scanner would have it blocked, as it is under strict rules.
+    pub(super) fn doubtful(&self) -> Option<String> {
+        let (id, first) = (&self.id, self.forbidden.first()?);
+        let more = match self.forbidden.len() - 1 {
+            0 => String::new(),
+            others => format!(" and {others} more"),
+        };
+        (self.phase == Phase::Running).then(|| {
+            format!(
+                "{id} uses what extensions may not, and fails where it does: {first}{more}; `pi ext scan` shows where"
             )
         })
     }

@@ -5,17 +5,24 @@ import host from "pi:host";
 const own = new Map();
 const known = new Map();
 
-/** What was refused reads as unset, as a program would see a variable that is not there. */
+/** What engines and libraries look for on any object, to see what it is. Nobody means a variable by it. */
+const PROBES = new Set(["then", "toJSON", "inspect", "length", "nodeType", "asymmetricMatch", "$$typeof"]);
+
+/**
+ * What was refused reads as unset, as a program would see a variable that is not there. It is asked for again the next time:
+ * somebody may have granted it.
+ */
 function ask(name) {
   if (known.has(name)) return known.get(name);
-  let value;
+  if (PROBES.has(name)) return undefined;
   try {
-    ({ value } = host.callSync("env", { op: "get", name }));
+    const { value } = host.callSync("env", { op: "get", name });
+    known.set(name, value);
+    return value;
   } catch (fault) {
     if (fault?.name !== "HostFault") throw fault;
+    return undefined;
   }
-  known.set(name, value);
-  return value;
 }
 
 function names() {

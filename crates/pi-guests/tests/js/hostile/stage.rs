@@ -22,7 +22,7 @@ use pi_exthost::{
     verdict::Verdict,
 };
 use pi_extproto::hook::event::Event;
-use pi_guests::{Surroundings, Tiers, js::Limits};
+use pi_guests::{Screening, Surroundings, Tiers, js::Limits};
 use pi_policy::{Moment, config};
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_testkit::SessionDouble;
@@ -94,10 +94,12 @@ impl Stage {
         for (path, content) in &row.files {
             write(&at(path), &placed(content));
         }
-        write(&at("agent/extensions/villain/index.js"), &placed(&row.module()));
+        let module = row.at.as_deref().unwrap_or("agent/extensions/villain/index.js");
+        write(&at(module), &placed(&row.module()));
         write(&at("agent/extensions/bystander/index.js"), BYSTANDER);
-        let dispatcher = dispatcher(&real, &placed(&row.policy.to_string()));
-        let tiers = Tiers::new(surroundings(&real)).expect("a cache");
+        let project = at(row.project.as_deref().unwrap_or("project"));
+        let dispatcher = dispatcher(&real, &project, &placed(&row.policy.to_string()));
+        let tiers = Tiers::new(surroundings(&real, &project)).expect("a cache");
         let incidents: Arc<Mutex<Vec<Incident>>> = Arc::default();
         let heard = Arc::clone(&incidents);
         let patience = Patience { handler: Duration::from_millis(300), grace: Duration::from_millis(50) };
@@ -105,7 +107,7 @@ impl Stage {
         let mut guests = Guests::new(patience, report).recorded(dispatcher.ledger().clone(), None);
         let bystander = start(&tiers, &dispatcher, &at("agent/extensions/bystander")).await.expect("it is harmless");
         guests.attach(bystander).expect("it is the first");
-        let mut villain = at("agent/extensions/villain");
+        let mut villain = at(row.at.as_deref().unwrap_or("agent/extensions/villain"));
         if let Some(tampering) = row.tampered {
             villain = tamper(tampering, &tiers, &real, villain).await;
         }
@@ -237,6 +239,7 @@ impl Row {
 const PRECIOUS: &[(&str, &str)] = &[
     ("home/.ssh/id_rsa", "PRIVATE-KEY-MATERIAL"),
     ("agent/auth.json", "{\"anthropic\":\"sk-ant-api03-00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd\"}"),
+    ("agent/keys/extensions.pem", "PRIVATE-KEY-MATERIAL"),
     ("agent/settings.json", "{}"),
     ("project/.pi/settings.json", "{}"),
     ("project/notes.txt", "some notes"),
@@ -262,7 +265,7 @@ fn write(path: &Path, content: &str) {
     fs::write(path, content).expect("a file");
 }
 
-fn dispatcher(real: &Path, policy: &str) -> Dispatcher {
+fn dispatcher(real: &Path, project: &Path, policy: &str) -> Dispatcher {
     let at = |path: &str| real.join(path);
     let policy: Value = serde_json::from_str(policy).expect("a policy");
     let policy = if policy.is_null() { json!({}) } else { policy };
@@ -290,7 +293,7 @@ fn dispatcher(real: &Path, policy: &str) -> Dispatcher {
             redactor: redactor(),
         },
         queue: Arc::new(FileQueue::default()),
-        folders: Folders { project: at("project"), home: Some(at("home")), agent: Some(at("agent")) },
+        folders: Folders { project: project.to_owned(), home: Some(at("home")), agent: Some(at("agent")) },
         variables: BTreeMap::from(variables),
         resolver: Arc::new(Names::default()),
         proxy: None,
@@ -306,9 +309,9 @@ fn dispatcher(real: &Path, policy: &str) -> Dispatcher {
     })
 }
 
-fn surroundings(real: &Path) -> Surroundings {
+fn surroundings(real: &Path, project: &Path) -> Surroundings {
     Surroundings {
-        cwd: real.join("project"),
+        cwd: project.to_owned(),
         agent: real.join("agent"),
         home: real.join("home"),
         temporary: real.join("tmp"),
@@ -316,6 +319,7 @@ fn surroundings(real: &Path) -> Surroundings {
         hostname: "here".to_owned(),
         version: "0".to_owned(),
         flags: BTreeMap::new(),
+        screening: Screening::Tell,
         limits: Limits {
             memory: 16 << 20,
             stretch: Duration::from_secs(1),
