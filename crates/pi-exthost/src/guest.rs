@@ -22,7 +22,7 @@ use pi_extproto::{
 use pi_transcript::{AssistantMessageEvent, Message, ToolCallId, ToolOutput, message::AssistantMessage};
 
 pub use self::{
-    face::{RefusedTool, ToolFault},
+    face::{RefusedTool, ToolFault, presentable},
     fault::{CodePlace, GuestFault},
     registration::{
         CommandOffer, Flag, FlagDefault, GuestId, Introduction, LONGEST_TOOL_NAME, ProviderOffer, Registration,

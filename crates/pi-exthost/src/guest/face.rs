@@ -44,8 +44,8 @@ impl fmt::Display for RefusedTool {
     }
 }
 
-/// The tool as a model is told of it.
-pub(crate) fn presentable(offer: &ToolOffer) -> Result<ToolOffer, ToolFault> {
+/// The tool as a model is told of it, or why none is told of it.
+pub fn presentable(offer: &ToolOffer) -> Result<ToolOffer, ToolFault> {
     let mut shown = offer.clone();
     let definition = &mut shown.definition;
     if !is_tool_name(&definition.name) {
@@ -62,6 +62,10 @@ pub(crate) fn presentable(offer: &ToolOffer) -> Result<ToolOffer, ToolFault> {
         return Err(fault(Lie::at("type", "is not object")));
     }
     schema(&mut definition.parameters, DEEPEST).map_err(fault)?;
+    let whole = Value::Object(definition.parameters.clone());
+    if let Some(lie) = astray(&whole, &whole) {
+        return Err(fault(lie));
+    }
     show(&mut definition.description);
     definition.label.iter_mut().chain(&mut definition.prompt_snippet).for_each(show);
     shown.prompt_guidelines.iter_mut().for_each(show);
@@ -148,6 +152,28 @@ fn schemas_in_a_list(value: &mut Value, depth: usize) -> Result<(), Lie> {
         subschema(value, depth).map_err(|lie| lie.inside(&index.to_string()))?;
     }
     Ok(())
+}
+
+/// The first reference inside a schema that leads to no place in it. Those that lead elsewhere are left to who can follow
+/// them, and what a tool would be given (`default`, `enum` …) refers to nothing.
+fn astray(part: &Value, whole: &Value) -> Option<Lie> {
+    match part {
+        Value::Object(members) => members.iter().find_map(|(name, value)| match (name.as_str(), value) {
+            ("$ref", Value::String(place)) => {
+                // One with signs that are written by their numbers is left to who reads addresses.
+                let is_plain = |pointer: &&str| pointer.starts_with('/') && !pointer.contains('%');
+                let pointer = place.strip_prefix('#').filter(is_plain)?;
+                whole.pointer(pointer).is_none().then(|| Lie::at(name, "leads nowhere"))
+            }
+            ("default" | "const" | "enum" | "examples", _) => None,
+            (_, value) => astray(value, whole).map(|lie| lie.inside(name)),
+        }),
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(index, value)| astray(value, whole).map(|lie| lie.inside(&index.to_string())))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
 }
 
 /// A keyword that holds no schema.
@@ -254,6 +280,11 @@ mod tests {
             (property(json!({ "items": [{ "type": 1 }] })), "properties.a.items.0.type is no type"),
             (property(json!({ "required": true })), "properties.a.required is no list"),
             (property(json!({ "minLength": -1 })), "properties.a.minLength is no count"),
+            (property(json!({ "$ref": "#/$defs/gone" })), "properties.a.$ref leads nowhere"),
+            (
+                property(json!({ "anyOf": [{}, { "$ref": "#/properties/b" }] })),
+                "properties.a.anyOf.1.$ref leads nowhere",
+            ),
             (property(json!({ "enum": ["a\u{202e}b"] })), "properties.a.enum has signs that nobody sees"),
             (
                 json!({ "properties": { "a\u{e0041}": {} } }),
@@ -271,6 +302,8 @@ mod tests {
             json!({ "type": "object" }),
             json!({ "type": "object", "properties": { "properties": { "type": ["string", "null"], "default": null } } }),
             json!({ "type": "object", "properties": { "a": { "anyOf": [{ "const": 1 }, true] } }, "required": ["a"] }),
+            json!({ "$defs": { "b~/c": {} }, "properties": { "a": { "$ref": "#/$defs/b~0~1c" }, "d": { "$ref": "#" } } }),
+            json!({ "properties": { "$ref": { "type": "string", "default": { "$ref": "#/gone" } } } }),
             json!({ "anyOf": [{ "type": "object" }], "x-own": [{ "type": 7 }], "enum": ["👩\u{200d}💻"] }),
         ] {
             check(&parameters, &parameters.to_string());
