@@ -68,7 +68,10 @@ use crate::{
     dispatcher::{House, NoDesk},
     guest::GuestId,
     launcher::Identity,
-    ledger::Pen,
+    ledger::{
+        Allowance, Pen,
+        flood::{Flood, Passage},
+    },
     port::{Canvas, ControlPass, Conversation, Drawing},
     servers::ToolServer,
     stopwatch::Stopwatch,
@@ -80,6 +83,9 @@ const OTHERS: [&str; 3] = ["extension-data", "server", "cache"];
 
 /// Files that one guest reads at the same time.
 const READERS: usize = 2;
+
+/// Notices that a person is shown of one guest: nobody reads more.
+const NOTICES: Allowance = Allowance { lines: 50, span: Duration::from_secs(10), bytes: 0 };
 
 /// One guest's counter at its host. Clones are the same.
 #[derive(Clone)]
@@ -127,6 +133,8 @@ pub(crate) struct Inner {
     pub(crate) clients: http::Clients,
     /// Denials that a person has been told of: their targets, by kind.
     told: Mutex<HashMap<String, BTreeSet<String>>>,
+    /// What a person was shown of it lately.
+    notices: Mutex<Flood>,
     slots: Semaphore,
     waiting: AtomicUsize,
     pending: Pending,
@@ -182,6 +190,7 @@ impl Desk {
             gates: Gates::default(),
             clients: http::Clients::default(),
             told: Mutex::default(),
+            notices: Mutex::new(Flood::new(NOTICES, (fittings.now)())),
             slots: Semaphore::new(fittings.limits.in_flight),
             waiting: AtomicUsize::new(0),
             pending: Pending::default(),
@@ -520,6 +529,11 @@ impl Desk {
     /// Where news of a tool call go that the guest runs.
     pub(crate) fn updates_of(&self, call: &ToolCallId) -> Option<mpsc::Sender<ToolOutput>> {
         lock(&self.inner.running).get(call).cloned()
+    }
+
+    /// What becomes of one more notice.
+    pub(crate) fn count_notice(&self) -> Passage {
+        lock(&self.inner.notices).next((self.inner.house.fittings.now)())
     }
 }
 

@@ -8,7 +8,7 @@
 
 mod book;
 pub mod chain;
-mod flood;
+pub(crate) mod flood;
 pub(crate) mod pen;
 pub mod reading;
 mod spent;

@@ -1,5 +1,9 @@
 //! `ui`: questions to a person, and things shown to one.
 
+use std::time::Duration;
+
+use tokio::time::sleep;
+
 use pi_extproto::{
     connector::ui::{Answer, Confirmation, FormAnswer, NoticeLevel, Placement, UiCall},
     host::{ErrorCode, HostError},
@@ -8,11 +12,15 @@ use pi_transcript::question::{self, Announcement, Asked, NotifyType, Question, W
 
 use super::{invalid, refused};
 use crate::{
-    desk::Output,
+    desk::{Desk, Output},
+    ledger::flood::Passage,
     port::{Conversation, Settled},
 };
 
-pub(super) async fn perform(conversation: &Conversation, call: UiCall) -> Result<Output, HostError> {
+/// What each notice takes that nobody is shown any more: who says too much is slowed down, and so is what is written of it.
+const PAUSE: Duration = Duration::from_millis(100);
+
+pub(super) async fn perform(desk: &Desk, conversation: &Conversation, call: UiCall) -> Result<Output, HostError> {
     match call {
         UiCall::Select { title, options, timeout_ms } => {
             text(ask(conversation, Question::Select { title, options, timeout: timeout_ms }).await?)
@@ -45,6 +53,23 @@ pub(super) async fn perform(conversation: &Conversation, call: UiCall) -> Result
                 NoticeLevel::Warning => NotifyType::Warning,
                 NoticeLevel::Error => NotifyType::Error,
             });
+            match desk.count_notice() {
+                Passage::Written { left_out: 0 } => {}
+                Passage::Written { left_out } => {
+                    drop(warn(conversation, format!("{left_out} notices were left out")).await?)
+                }
+                Passage::LeftOut { is_first } => {
+                    if is_first {
+                        warn(
+                            conversation,
+                            "it says more than anybody reads; for some seconds it is not shown".to_owned(),
+                        )
+                        .await?;
+                    }
+                    sleep(PAUSE).await;
+                    return Ok(Output::Empty);
+                }
+            }
             announce(conversation, Announcement::Notify { message, notify_type }).await
         }
         UiCall::SetStatus { key, text } => announce(conversation, Announcement::SetStatus { key, text }).await,
@@ -85,6 +110,10 @@ fn text(answer: Option<question::Answer>) -> Result<Output, HostError> {
         }
     };
     Ok(Answer { text }.into())
+}
+
+async fn warn(conversation: &Conversation, message: String) -> Result<Output, HostError> {
+    announce(conversation, Announcement::Notify { message, notify_type: Some(NotifyType::Warning) }).await
 }
 
 async fn announce(conversation: &Conversation, announcement: Announcement) -> Result<Output, HostError> {

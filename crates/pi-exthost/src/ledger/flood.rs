@@ -22,7 +22,7 @@ impl Default for Allowance {
 
 /// Counts what an extension says.
 #[derive(Debug)]
-pub(super) struct Flood {
+pub(crate) struct Flood {
     allowance: Allowance,
     since: Moment,
     lines: u32,
@@ -31,27 +31,28 @@ pub(super) struct Flood {
 
 /// What becomes of a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Passage {
+pub(crate) enum Passage {
     /// It is written; before it goes how many were left out, if any were.
-    Written {
-        left_out: u64,
+    Written { left_out: u64 },
+    LeftOut {
+        /// Of those that nobody was told of yet.
+        is_first: bool,
     },
-    LeftOut,
 }
 
 impl Flood {
-    pub(super) fn new(allowance: Allowance, now: Moment) -> Self {
+    pub(crate) fn new(allowance: Allowance, now: Moment) -> Self {
         Self { allowance, since: now, lines: 0, left_out: 0 }
     }
 
-    pub(super) fn next(&mut self, now: Moment) -> Passage {
+    pub(crate) fn next(&mut self, now: Moment) -> Passage {
         let passed = now.unix_millis().saturating_sub(self.since.unix_millis());
         if u128::from(passed) >= self.allowance.span.as_millis() {
             (self.since, self.lines) = (now, 0);
         }
         if self.lines >= self.allowance.lines {
             self.left_out += 1;
-            return Passage::LeftOut;
+            return Passage::LeftOut { is_first: self.left_out == 1 };
         }
         self.lines += 1;
         Passage::Written { left_out: self.take() }
@@ -74,10 +75,8 @@ mod tests {
         let mut flood = Flood::new(allowance, at(0));
         let fate: Vec<_> = [0, 1, 2, 3, 999, 1000, 1001].into_iter().map(|time| flood.next(at(time))).collect();
         let written = |left_out| Passage::Written { left_out };
-        assert_eq!(
-            fate,
-            [written(0), written(0), Passage::LeftOut, Passage::LeftOut, Passage::LeftOut, written(3), written(0)]
-        );
+        let out = |is_first| Passage::LeftOut { is_first };
+        assert_eq!(fate, [written(0), written(0), out(true), out(false), out(false), written(3), written(0)]);
         assert_eq!(flood.take(), 0);
     }
 }

@@ -112,7 +112,7 @@ impl Pen {
             flood.next(self.shared.ledger.now())
         };
         match passage {
-            Passage::LeftOut => None,
+            Passage::LeftOut { .. } => None,
             Passage::Written { left_out } => {
                 self.shared.tell_left_out(left_out);
                 let bytes = self.shared.ledger.allowance().bytes;

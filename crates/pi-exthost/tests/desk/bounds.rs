@@ -38,6 +38,21 @@ async fn calls_beyond_those_at_work_wait_and_those_beyond_that_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn notices_beyond_what_anybody_reads_are_left_out_and_slowed_down() {
+    let stage = Stage::new(Plan::default());
+    let began = tokio::time::Instant::now();
+    for _ in 0..60 {
+        let told = stage.told("ui", json!({ "op": "notify", "message": "look", "level": "info" })).await;
+        assert_eq!(told, "ok {}");
+    }
+    assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
+    let asked = stage.session.asked();
+    let with = |words: &str| asked.iter().filter(|line| line.contains(words)).count();
+    assert_eq!((with("look"), with("it says more than anybody reads")), (50, 1), "{asked:?}");
+    assert_eq!(stage.ledger().await, "60 calls, 0 unfinished, 0 denied, 0 failed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn guest_that_is_loaded_anew_again_and_again_leaves_nothing_behind() {
     let stage = Stage::new(Plan::default());
     for _ in 0..20 {
