@@ -1606,13 +1606,17 @@ commands: Array<string>,
 /**
  * About what its tools cost in every request to a model, in tokens.
  */
-toolTokens?: number, calls: number, 
+toolTokens?: number, 
 /**
- * Calls that policy did not allow.
+ * Tools, commands and events that it was asked for.
+ */
+calls: number, 
+/**
+ * Calls of its own that policy did not allow.
  */
 denials: number, 
 /**
- * Milliseconds of its own work.
+ * Milliseconds that it took for what it was asked for.
  */
 busyMs: number, memoryBytes?: number, };
 

@@ -1,4 +1,4 @@
-//! How much a guest has asked of its host.
+//! How much a guest has asked of its host, and how much was asked of it.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -10,6 +10,11 @@ use pi_extproto::host::ErrorCode;
 /// What was counted since the guest was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
+    /// Tools, commands and events that the guest was asked for, as far as they are over.
+    pub asked: u64,
+    /// How long they took together.
+    pub busy: Duration,
+    /// Host calls.
     pub calls: u64,
     /// Calls that failed for another reason than a refusal.
     pub errors: u64,
@@ -58,6 +63,9 @@ impl Counters {
 
     pub(crate) fn read(&self) -> Figures {
         Figures {
+            // Known to whoever asks it.
+            asked: 0,
+            busy: Duration::ZERO,
             calls: self.calls.load(Relaxed),
             errors: self.errors.load(Relaxed),
             denials: self.denials.load(Relaxed),

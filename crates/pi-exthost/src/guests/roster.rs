@@ -54,6 +54,7 @@ async fn enrol(attached: &Attached, house: Option<&Arc<House>>) -> Enrolled {
     let guest = attached.seat.guest();
     let registration = guest.registration();
     let desk = house.and_then(|house| house.desk_of(&registration.id));
+    let (asked, busy) = attached.watch.asked();
     let needs = desk.iter().flat_map(|desk| desk.identity().declared.requirements());
     Enrolled {
         id: registration.id.as_str().to_owned(),
@@ -65,7 +66,7 @@ async fn enrol(attached: &Attached, house: Option<&Arc<House>>) -> Enrolled {
         tools: registration.tools.iter().map(|tool| tool.definition.name.clone()).collect(),
         commands: registration.commands.iter().map(|command| command.definition.name.clone()).collect(),
         condition: guest.condition(),
-        figures: desk.as_ref().map(|desk| desk.figures()).unwrap_or_default(),
+        figures: Figures { asked, busy, ..desk.as_ref().map(|desk| desk.figures()).unwrap_or_default() },
         memory: timeout(MEASURING, guest.memory()).await.ok().flatten(),
     }
 }

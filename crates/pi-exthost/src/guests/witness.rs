@@ -1,8 +1,15 @@
 //! Writes down what is asked of guests: in the ledger always, in the trace if there is one.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use serde_json::json;
+use tokio::time::Instant;
 
 use pi_extproto::{
     Object,
@@ -30,6 +37,14 @@ pub(super) struct Witness {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watch {
     seen: Option<(Pen, Option<Trace>)>,
+    tally: Arc<Tally>,
+}
+
+/// How much was asked of a guest, and how long it took.
+#[derive(Debug, Default)]
+struct Tally {
+    asked: AtomicU64,
+    micros: AtomicU64,
 }
 
 /// Something that was asked and is not answered yet.
@@ -37,12 +52,14 @@ pub(crate) struct Watched {
     span: Option<Span>,
     trace: Option<Trace>,
     id: String,
+    tally: Arc<Tally>,
+    began: Instant,
 }
 
 impl Witness {
     pub(super) fn of(&self, guest: &GuestId) -> Watch {
         let pen = Pen::new(self.ledger.clone(), guest.clone(), None);
-        Watch { seen: Some((pen, self.trace.clone())) }
+        Watch { seen: Some((pen, self.trace.clone())), tally: Arc::default() }
     }
 }
 
@@ -69,7 +86,7 @@ impl Watch {
 
     pub(crate) fn event(&self, event: &Event) -> Watched {
         if self.seen.is_none() {
-            return Watched { span: None, trace: None, id: String::new() };
+            return self.unseen(String::new());
         }
         let name = event.hook().map_or("", |hook| hook.as_str()).to_owned();
         self.see(Occasion::Event(name.clone()), &name, name.clone(), || {
@@ -95,11 +112,24 @@ impl Watch {
     }
 
     fn see(&self, occasion: Occasion, name: &str, id: String, message: impl FnOnce() -> Payload) -> Watched {
-        let Some((pen, trace)) = &self.seen else { return Watched { span: None, trace: None, id } };
+        let Some((pen, trace)) = &self.seen else { return self.unseen(id) };
         if let Some(trace) = trace {
             trace.write(&id, message());
         }
-        Watched { span: Some(pen.begin(occasion, name)), trace: trace.clone(), id }
+        let mut watched = self.unseen(id);
+        (watched.span, watched.trace) = (Some(pen.begin(occasion, name)), trace.clone());
+        watched
+    }
+
+    /// Something of which nobody wants to know more than that it was.
+    fn unseen(&self, id: String) -> Watched {
+        Watched { span: None, trace: None, id, tally: Arc::clone(&self.tally), began: Instant::now() }
+    }
+
+    /// How much was asked of the guest so far, and how long it took.
+    pub(crate) fn asked(&self) -> (u64, Duration) {
+        let Tally { asked, micros } = &*self.tally;
+        (asked.load(Relaxed), Duration::from_micros(micros.load(Relaxed)))
     }
 }
 
@@ -155,10 +185,18 @@ impl Watched {
         self.ended(trouble, None);
     }
 
-    fn ended(self, trouble: Option<&Trouble>, otherwise: Option<&str>) {
-        if let Some(span) = self.span {
+    fn ended(mut self, trouble: Option<&Trouble>, otherwise: Option<&str>) {
+        if let Some(span) = self.span.take() {
             let told = trouble.map(Trouble::told);
             span.end(told.as_deref().or(otherwise));
         }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let took = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.tally.asked.fetch_add(1, Relaxed);
+        self.tally.micros.fetch_add(took, Relaxed);
     }
 }

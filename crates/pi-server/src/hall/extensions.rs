@@ -162,9 +162,9 @@ fn listed(one: Extension) -> ListedExtension {
         tools: one.tools,
         commands: one.commands,
         tool_tokens: one.tokens,
-        calls: one.figures.calls,
+        calls: one.figures.asked,
         denials: one.figures.denials,
-        busy_ms: u64::try_from(one.figures.time.as_millis()).unwrap_or(u64::MAX),
+        busy_ms: u64::try_from(one.figures.busy.as_millis()).unwrap_or(u64::MAX),
         memory_bytes: one.memory,
     }
 }

@@ -70,8 +70,8 @@ fn row(extension: &Extension) -> [String; COLUMNS.len()] {
         state(extension.phase).to_owned(),
         tier(extension.tier).to_owned(),
         extension.memory.map_or_else(|| "–".to_owned(), bytes),
-        figures.calls.to_string(),
-        time(figures.time),
+        figures.asked.to_string(),
+        time(figures.busy),
         figures.denials.to_string(),
         extension.capabilities.join(" "),
     ]

@@ -46,10 +46,11 @@ pub struct ListedExtension {
     /// About what its tools cost in every request to a model, in tokens.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub tool_tokens: Option<u64>,
+    /// Tools, commands and events that it was asked for.
     pub calls: u64,
-    /// Calls that policy did not allow.
+    /// Calls of its own that policy did not allow.
     pub denials: u64,
-    /// Milliseconds of its own work.
+    /// Milliseconds that it took for what it was asked for.
     pub busy_ms: u64,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
