@@ -14,7 +14,7 @@ use pi_transcript::json::Problem;
 pub(crate) use self::{
     consent::ConsentFailure,
     ext::ExtFailure,
-    mcp::McpFailure,
+    mcp::{Elsewhere, McpFailure},
     model::{ModelFailure, call_hint, session_hint},
     serve::{Occupant, ServeFailure},
     session::SessionFailure,

@@ -6,7 +6,7 @@ mod remove;
 mod test;
 
 use pi_guests::mcp::{
-    Origin,
+    Origin, Server,
     places::{self, Found, Notice, Where},
 };
 
@@ -15,7 +15,7 @@ use crate::{
     console::Console,
     env::{self, Environment},
     exit::Exit,
-    failure::Failure,
+    failure::{Failure, McpFailure},
     workshop::Ground,
 };
 
@@ -75,6 +75,15 @@ fn unused_in(found: &Found) -> Vec<Unused> {
         Notice::Unreadable { .. } | Notice::Shadowed { .. } | Notice::Odd(_) => Vec::new(),
     };
     found.notices.iter().flat_map(unused).collect()
+}
+
+/// The server of this name, or why it cannot be used.
+pub(crate) fn named<'a>(name: &str, found: &'a Found) -> Result<&'a Server, Failure> {
+    let server = found.servers.iter().find(|server| server.name == name);
+    server.ok_or_else(|| match unused_in(found).into_iter().find(|unused| unused.name == name) {
+        Some(unused) => McpFailure::Unused(unused).into(),
+        None => McpFailure::Unknown { name: name.to_owned(), elsewhere: None }.into(),
+    })
 }
 
 /// The servers of this folder, and what is left out.

@@ -27,7 +27,16 @@ pub(crate) enum McpFailure {
     #[error("the MCP server {} is not used: {}", .0.name, .0.why)]
     Unused(Unused),
     #[error("there is no MCP server {name} here")]
-    Unknown { name: String, elsewhere: Option<String> },
+    Unknown { name: String, elsewhere: Option<Elsewhere> },
+    #[error("{url:?} is no URL of an MCP server: pi reaches servers by http and https")]
+    Scheme { url: String },
+}
+
+/// Where a server is written that is not where somebody looked.
+#[derive(Debug)]
+pub(crate) struct Elsewhere {
+    pub(crate) file: String,
+    pub(crate) is_projects: bool,
 }
 
 impl McpFailure {
@@ -46,9 +55,13 @@ impl McpFailure {
                 "`pi trust` lets what this project brings be started".to_owned()
             }
             Self::Unused(Unused { file, .. }) => format!("it is written in {file}"),
-            Self::Unknown { elsewhere: Some(file), .. } => {
+            Self::Unknown { elsewhere: Some(Elsewhere { file, is_projects: true }), .. } => {
                 format!("it is written in {file}; --project takes it out there")
             }
+            Self::Unknown { elsewhere: Some(Elsewhere { file, is_projects: false }), .. } => {
+                format!("it is written in {file}; without --project it is taken out there")
+            }
+            Self::Scheme { .. } => "write its http:// or https:// address, or the program that reaches it".to_owned(),
             Self::Unknown { elsewhere: None, .. } => "`pi mcp list` shows those that there are".to_owned(),
         }
     }

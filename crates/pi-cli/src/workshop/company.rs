@@ -556,7 +556,7 @@ impl Company {
         let (name, tools) = (&server.name, changed.join(", "));
         (!changed.is_empty()).then(|| {
             format!(
-                "MCP server {name} changed the description of {tools}; not offered until you agree: `pi mcp test {name} --accept`"
+                "MCP server {name} has new or changed tools: {tools}; not offered until you agree: `pi mcp test {name} --accept`"
             )
         })
     }

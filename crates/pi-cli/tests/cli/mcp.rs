@@ -58,6 +58,8 @@ fn server_is_added_tried_held_back_and_removed() {
     assert_eq!(server["version"], "1.0", "as it said when it was last seen");
     assert!(server["error"].as_str().is_some_and(|error| error.starts_with("hello changed")), "{server}");
     assert!(run(&world, "mcp test --accept").ends_with("--- exit 0"));
+    let tokens = object(&world, "mcp list --json")["aboutTokens"].as_u64();
+    assert!(tokens.is_some_and(|tokens| tokens > 10), "what was agreed to is weighed: {tokens:?}");
     assert!(run(&world, "mcp test").ends_with("--- exit 0"));
 
     run(&world, "ext disable mcp:hi");
@@ -83,12 +85,63 @@ fn what_cannot_be_added_or_reached_is_told() {
         ("mcp add a --env NOVALUE x", "--env is not of the form NAME=VALUE"),
         ("mcp add a --header A:b program", "a program is sent no headers"),
         ("mcp add a https://h/ more", "a URL takes no arguments"),
+        ("mcp add a ftp://h/x", "pi reaches servers by http and https"),
+        ("mcp remove --project far", "without --project it is taken out there"),
         ("mcp remove none", "there is no MCP server none here"),
         ("mcp test none", "there is no MCP server none here"),
     ] {
         let shown = run(&world, arguments);
         assert!(shown.contains(told) && shown.contains("hint: ") && shown.ends_with("--- exit 2"), "{shown}");
     }
+}
+
+#[test]
+fn tools_of_a_server_are_tried_without_a_model() {
+    let world = World::new().with("server.py", pi_testkit::GREETER);
+    run(&world, "mcp add hi python3 server.py");
+    for name in ["hello", "mcp__hi__hello"] {
+        let tried = object(&world, &format!("ext run-tool mcp:hi {name} {{\"name\":\"Ada\"}}"));
+        assert_eq!(tried["content"][0]["text"], "Hello, Ada", "{tried}");
+    }
+    let none = run(&world, "ext run-tool mcp:hi bye {}");
+    assert!(none.contains("it has no tool bye; its tools are: mcp__hi__hello"), "{none}");
+    let unknown = run(&world, "ext run-tool mcp:none hello {}");
+    assert!(unknown.contains("there is no MCP server none here"), "{unknown}");
+    let inspected = run(&world, "ext inspect mcp:hi");
+    assert!(inspected.contains("hint: `pi mcp test hi` shows what it offers"), "{inspected}");
+}
+
+#[test]
+fn broken_file_of_servers_is_no_success() {
+    let world = World::new().with("agent/mcp.json", "{\"mcpServers\": {");
+    let tried = run(&world, "mcp test");
+    assert!(tried.contains("AGENT/mcp.json: ") && tried.ends_with("--- exit 1"), "{tried}");
+    assert!(!tried.contains("`pi mcp add"), "{tried}");
+}
+
+#[test]
+fn tools_that_no_session_offers_are_told_and_cost_nothing() {
+    let world = World::new().with(
+        "server.py",
+        &pi_testkit::GREETER.replace("\"type\": \"object\"", "\"type\": \"object\", \"required\": 5"),
+    );
+    run(&world, "mcp add hi python3 server.py");
+    let tried = object(&world, "mcp test --json");
+    assert_eq!((&tried["tools"], &tried["tokens"]), (&serde_json::json!([]), &0.into()), "{tried}");
+    let told = "the tool \"hello\" is not offered: its parameters are no schema: required is no list";
+    assert_eq!(tried["faults"], serde_json::json!([told]));
+    let listed = object(&world, "mcp list --json");
+    assert!(!listed["aboutTokens"].as_u64().is_some_and(|tokens| tokens > 0), "{listed}");
+}
+
+#[test]
+fn description_cannot_forge_lines_of_pi() {
+    let world = World::new().with("server.py", pi_testkit::GREETER).with("about.txt", "Says hello.");
+    run(&world, "mcp add hi python3 server.py");
+    run(&world, "mcp test");
+    let world = world.with("about.txt", "Says hello.\naccepted: they are offered from now on");
+    let shown = run(&world, "mcp test");
+    assert!(shown.contains("\n  | accepted: they") && !shown.contains("\naccepted: they"), "{shown}");
 }
 
 #[test]

@@ -143,6 +143,11 @@ impl Server {
         Ok((server, odd))
     }
 
+    /// Tools that its owner names, to have them or to have them not.
+    pub fn named(&self) -> impl Iterator<Item = &str> {
+        self.only.iter().flatten().chain(&self.without).map(String::as_str)
+    }
+
     /// Whether its owner wants a tool of this name.
     pub fn wants(&self, tool: &str) -> bool {
         let named = |list: &[String]| list.iter().any(|name| name == tool);

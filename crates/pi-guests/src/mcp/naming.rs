@@ -1,6 +1,9 @@
 //! What a tool of a server is called before a model.
 
+use pi_extproto::connector::tool::ToolDefinition;
 use pi_transcript::json::Digest;
+
+use super::reading::ToolFace;
 
 /// Providers take no longer names.
 const LONGEST: usize = 64;
@@ -17,6 +20,18 @@ pub(super) fn tool(server: &str, tool: &str) -> String {
     let mark: String = Digest::of(whole.as_bytes()).as_bytes()[..3].iter().map(|byte| format!("{byte:02x}")).collect();
     let kept: String = plain.chars().take(LONGEST - mark.len() - 1).collect();
     format!("{kept}_{mark}")
+}
+
+/// A tool of a server as a model is told of it.
+pub(super) fn definition(server: &str, face: &ToolFace) -> ToolDefinition {
+    ToolDefinition {
+        name: tool(server, &face.name),
+        label: Some(face.title.clone().unwrap_or_else(|| face.name.clone())),
+        description: face.description.clone(),
+        parameters: face.schema.clone(),
+        prompt_snippet: None,
+        execution_mode: None,
+    }
 }
 
 #[cfg(test)]

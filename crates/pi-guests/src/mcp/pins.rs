@@ -1,8 +1,9 @@
 //! What the tools of servers looked like when somebody first saw them.
 //!
-//! A server can describe its tools anew at any time, and what it writes is read by the model. So the first description is
-//! recorded, and a tool that is described otherwise later is not offered until a person has looked at it. A server is known
-//! by its name and its place; one whose entry was changed is still the same, and what is new about it is asked about.
+//! A server can describe its tools anew at any time, and what it writes is read by the model. So what it first lists is
+//! recorded, and a tool that is described otherwise later, or comes later, is not offered until a person has looked at it:
+//! another name would else be a way to say anything. A server is known by its name and its place; one whose entry was changed
+//! is still the same.
 
 use std::{
     collections::BTreeMap,
@@ -14,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use pi_exthost::private::PrivateFile;
-use pi_extproto::Object;
+use pi_extproto::{Object, connector::tool::ToolDefinition};
 use pi_transcript::json::Digest;
 
-use super::{difference, entry::Server, reading::ToolFace};
+use super::{difference, entry::Server, naming, reading::ToolFace};
 
 const VERSION: u64 = 2;
 /// Records of this version know a server by the digest of its entry, and are taken over where the entry is the same.
@@ -50,7 +51,7 @@ pub struct Judged {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changed {
     pub tool: ToolFace,
-    /// What was said of it before; nothing of one that was not there before the entry of its server was changed.
+    /// What was said of it before; nothing of one that was not there when its server was first seen.
     pub before: Option<String>,
     /// What changed in its arguments, in lines; empty where nothing did.
     pub arguments: Vec<String>,
@@ -124,14 +125,14 @@ impl Pins {
         Self { file: PrivateFile::new(agent.join("mcp-pins.json")) }
     }
 
-    /// Compares tools with what was seen of them before, and records those that nobody has seen yet. Where the entry of the
-    /// server was changed since, those are not recorded but held back: another program may be behind the name.
+    /// Compares tools with what was seen of them before. Those of a server that nobody has seen yet are recorded; later ones
+    /// are held back until somebody agrees.
     pub fn judge(&self, server: &Server, version: &str, tools: Vec<ToolFace>) -> Result<Judged, PinFault> {
         self.change(server, |page| {
             let mut judged = Judged::default();
             page.version = Some(version.to_owned()).filter(|version| !version.is_empty());
             page.changed.clear();
-            let is_same_entry = page.tools.is_empty() || page.entry.as_ref() == Some(&server.digest);
+            let is_first = page.tools.is_empty();
             for tool in tools {
                 let mut pin = Pin::of(&tool);
                 let (before, arguments) = match page.tools.get(&tool.name) {
@@ -142,7 +143,7 @@ impl Pins {
                         judged.unrecorded += 1;
                         continue;
                     }
-                    None if !is_same_entry => (None, Vec::new()),
+                    None if !is_first => (None, Vec::new()),
                     Some(_) | None => {
                         page.record(&tool.name, pin);
                         judged.known.push(tool);
@@ -154,7 +155,7 @@ impl Pins {
                 page.changed.insert(tool.name.clone(), pin);
                 judged.changed.push(Changed { tool, before, arguments });
             }
-            if is_same_entry || page.changed.is_empty() {
+            if is_first || page.changed.is_empty() {
                 page.entry = Some(server.digest.clone());
             }
             judged
@@ -196,22 +197,23 @@ impl Pins {
             tokens: page.tokens,
             changed: page.changed.keys().cloned().collect(),
         };
-        let page = book.servers.get(&key(server)).or_else(|| book.servers.get(&server.digest));
+        let page = book.servers.get(&key(&server.name, &server.file)).or_else(|| book.servers.get(&server.digest));
         Ok(page.map(record).unwrap_or_default())
     }
 
-    /// Forgets a server.
-    pub fn forget(&self, server: &Server) -> Result<(), PinFault> {
+    /// Forgets a server, also one whose entry cannot be used; an older record knows it by its digest.
+    pub fn forget(&self, name: &str, file: &Path, digest: Option<&str>) -> Result<(), PinFault> {
+        let known = key(name, file);
         self.change_book(|book| {
-            book.servers.remove(&key(server));
-            book.servers.remove(&server.digest);
+            book.servers.remove(&known);
+            digest.and_then(|digest| book.servers.remove(digest));
         })
     }
 
     fn change<T>(&self, server: &Server, work: impl FnOnce(&mut Page) -> T) -> Result<T, PinFault> {
         self.change_book(|book| {
             let older = book.servers.get(&server.digest).cloned();
-            let page = book.servers.entry(key(server)).or_insert_with(|| {
+            let page = book.servers.entry(key(&server.name, &server.file)).or_insert_with(|| {
                 let entry = older.is_some().then(|| server.digest.clone());
                 Page { entry, ..older.unwrap_or_default() }
             });
@@ -251,10 +253,58 @@ impl Pins {
     }
 }
 
+impl Changed {
+    /// The tool as a model is told of it once somebody has agreed.
+    pub fn definition(&self, server: &str) -> ToolDefinition {
+        naming::definition(server, &self.tool)
+    }
+
+    /// What changed, for a person: the name of the tool, and below it lines with an indent. What the server wrote is marked line
+    /// by line, so that it cannot pass for anything that pi says.
+    pub fn told(&self) -> (String, Vec<String>) {
+        let Self { tool, before, arguments } = self;
+        let mut lines = Vec::new();
+        match before {
+            Some(before) if *before == tool.description => {}
+            Some(before) => {
+                quote("before", before, &mut lines);
+                quote("now", &tool.description, &mut lines);
+            }
+            None => {
+                lines.push("  new since the server was first seen".to_owned());
+                quote("now", &tool.description, &mut lines);
+            }
+        }
+        if !arguments.is_empty() {
+            lines.push("  its arguments:".to_owned());
+            lines.extend(arguments.iter().flat_map(|line| broken(line)).map(|line| format!("    {line}")));
+        }
+        (broken(&tool.name).collect::<Vec<_>>().join(" "), lines)
+    }
+}
+
+/// What a server wrote: behind its heading if it is one line, else below it and marked.
+fn quote(heading: &str, text: &str, lines: &mut Vec<String>) {
+    let written: Vec<&str> = broken(text.trim()).collect();
+    match written.as_slice() {
+        [] => lines.push(format!("  {heading}:")),
+        [line] => lines.push(format!("  {heading}: {line}")),
+        written => {
+            lines.push(format!("  {heading}:"));
+            lines.extend(written.iter().map(|line| format!("  | {line}")));
+        }
+    }
+}
+
+/// Lines, by every sign that some terminal takes for the end of one.
+fn broken(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'])
+}
+
 /// By what a server is known again, whatever is changed in its entry. No digest looks like it.
-fn key(server: &Server) -> String {
-    let place = server.file.canonicalize().unwrap_or_else(|_| server.file.clone());
-    format!("{} in {}", server.name, place.display())
+fn key(name: &str, file: &Path) -> String {
+    let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    format!("{name} in {}", place.display())
 }
 
 impl Pin {
@@ -324,18 +374,19 @@ mod tests {
         assert_eq!(names(&first), (vec!["a", "b"], vec![]));
         let tools = vec![tool("a", "2"), tool("b", "1"), tool("c", "1")];
         let second = pins.judge(&server, "1.2", tools.clone()).expect("a judgement");
-        assert_eq!(names(&second), (vec!["b", "c"], vec!["a"]));
-        assert_eq!(second.changed[0].before.as_deref(), Some("1"));
+        // Also what comes later: else another name would do what another description cannot.
+        assert_eq!(names(&second), (vec!["b"], vec!["a", "c"]));
+        assert_eq!((second.changed[0].before.as_deref(), &second.changed[1].before), (Some("1"), &None));
         assert!(second.changed[0].arguments.is_empty());
         let record = pins.recorded(&server).expect("a record");
-        assert_eq!((record.tools, record.changed), (3, vec!["a".to_owned()]));
+        assert_eq!((record.tools, record.changed), (2, vec!["a".to_owned(), "c".to_owned()]));
         assert_eq!(record.version.as_deref(), Some("1.2"));
         for (offered, count) in [("x", 7), ("x", 8), ("y", 9)] {
             pins.weigh(&server, &Digest::of(offered.as_bytes()), || count).expect("a record");
             let expected = if offered == "x" { 7 } else { 9 };
             assert_eq!(pins.recorded(&server).expect("a record").tokens, Some(expected));
         }
-        pins.accept(&server, &[tool("a", "2")]).expect("a record");
+        pins.accept(&server, &[tool("a", "2"), tool("c", "1")]).expect("a record");
         let third = pins.judge(&server, "1.2", tools).expect("a judgement");
         assert_eq!(names(&third), (vec!["a", "b", "c"], vec![]));
         // A server of that name that is written elsewhere is another.
@@ -363,10 +414,41 @@ mod tests {
         assert_eq!(judge("2", &[tool("a", "2"), b.clone()]), " | a b");
         assert_eq!(judge("2", &[a.clone(), b.clone()]), "a | b", "once more, and still");
         pins.accept(&entry("2"), std::slice::from_ref(&b)).expect("a record");
-        // From here on it is the entry that is known.
-        assert_eq!(judge("2", &[a.clone(), b.clone(), c.clone()]), "a b c | ");
-        assert_eq!(judge("3", &[a, b, c]), "a b c | ");
-        assert_eq!(judge("3", &[tool("d", "1")]), "d | ");
+        assert_eq!(judge("2", &[a.clone(), b.clone(), c.clone()]), "a b | c");
+        assert_eq!(judge("3", &[a, b]), "a b | ");
+        assert_eq!(judge("3", &[c]), " | c");
+    }
+
+    #[test]
+    fn what_a_server_writes_cannot_pass_for_what_pi_says() {
+        let forged = "Fine.\naccepted: they are offered from now on\u{2028}Use them?\r$ ";
+        let told = |before: Option<&str>| {
+            let changed = Changed {
+                tool: tool("a\nready", forged),
+                before: before.map(str::to_owned),
+                arguments: vec!["+ x\ny".to_owned()],
+            };
+            let (name, lines) = changed.told();
+            format!("{name}\n{}", lines.join("\n"))
+        };
+        let now = "  now:\n  | Fine.\n  | accepted: they are offered from now on\n  | Use them?\n  | $";
+        let arguments = "  its arguments:\n    + x\n    y";
+        assert_eq!(told(Some("So.")), format!("a ready\n  before: So.\n{now}\n{arguments}"));
+        assert_eq!(told(None), format!("a ready\n  new since the server was first seen\n{now}\n{arguments}"));
+        assert_eq!(told(Some(forged)), format!("a ready\n{arguments}"));
+    }
+
+    #[test]
+    fn record_of_a_server_has_an_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pins = Pins::in_folder(folder.path());
+        let (server, _) =
+            Server::read("s", &json!({ "command": "x" }), (Origin::Person, "f".into()), &|_| None).expect("an entry");
+        let tools = (0..MOST + 3).map(|number| tool(&format!("t{number}"), "1")).collect();
+        let judged = pins.judge(&server, "", tools).expect("a judgement");
+        assert_eq!((judged.known.len(), judged.changed.len(), judged.unrecorded), (MOST, 0, 3));
+        let judged = pins.judge(&server, "", vec![tool("t0", "2"), tool("new", "1")]).expect("a judgement");
+        assert_eq!((names(&judged), judged.unrecorded), ((vec![], vec!["t0"]), 1));
     }
 
     #[test]

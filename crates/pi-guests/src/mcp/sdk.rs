@@ -46,6 +46,8 @@ use super::{
 
 /// Of one question of a server, its form included, and of one line of its log: so much of each may wait for somebody.
 const SAID: usize = 16 << 10;
+/// The code of a refusal by which a server wants somebody to look at a page first.
+const PAGE_FIRST: ErrorCode = ErrorCode(-32042);
 /// How long a server that is told to go may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -263,11 +265,13 @@ struct Speaking {
     begun: Begun,
     /// The process behind it, if there is one.
     program: Option<Program>,
+    /// Why nobody answers any more, as soon as a request has shown it: nothing else does where there is no pipe that closes.
+    unanswered: watch::Sender<Option<String>>,
 }
 
 impl Speaking {
     fn link(begun: Begun, program: Option<Program>) -> Arc<dyn Link> {
-        Arc::new(Self { begun, program })
+        Arc::new(Self { begun, program, unanswered: watch::Sender::new(None) })
     }
 
     async fn ask(&self, request: Request, progress: Option<mpsc::Sender<Progress>>) -> Result<Value, LinkFault> {
@@ -310,6 +314,10 @@ impl Link for Speaking {
             let answered = self.ask(request, progress).await;
             match (answered, &self.program) {
                 (Err(fault @ LinkFault::Lost { .. }), Some(program)) => Err(program.explain(fault).await),
+                (Err(LinkFault::Lost { message }), None) => {
+                    self.unanswered.send_replace(Some(message.clone()));
+                    Err(LinkFault::Lost { message })
+                }
                 (answered, _) => answered,
             }
         }
@@ -318,9 +326,12 @@ impl Link for Speaking {
 
     fn lost(&self) -> BoxFuture<'_, String> {
         async move {
-            let mut ended = self.begun.ended.clone();
-            // The sender is gone only together with the connection.
-            let reason = ended.wait_for(Option::is_some).await.ok().and_then(|reason| reason.clone());
+            let (mut ended, mut unanswered) = (self.begun.ended.clone(), self.unanswered.subscribe());
+            // The senders are gone only together with the connection.
+            let reason = tokio::select! {
+                reason = ended.wait_for(Option::is_some) => reason.ok().and_then(|reason| reason.clone()),
+                reason = unanswered.wait_for(Option::is_some) => reason.ok().and_then(|reason| reason.clone()),
+            };
             let fault = LinkFault::Lost { message: reason.unwrap_or_else(|| "it is gone".to_owned()) };
             let explained = match &self.program {
                 Some(program) => program.explain(fault).await,
@@ -402,9 +413,17 @@ fn not_begun(error: &ClientInitializeError) -> LinkFault {
             LinkFault::Lost { message: "it closed before it introduced itself".to_owned() }
         }
         ClientInitializeError::TransportError { error, .. } => {
-            LinkFault::Unreachable { message: root_cause(error.error.as_ref()), is_permanent: false }
+            let message = match errand::explain(error.error.as_ref()) {
+                Some(LinkFault::Lost { message } | LinkFault::Unreachable { message, .. }) => message,
+                Some(_) | None => root_cause(error.error.as_ref()),
+            };
+            LinkFault::Unreachable { message, is_permanent: false }
         }
         ClientInitializeError::Cancelled => LinkFault::Lost { message: "it was given up".to_owned() },
+        ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) => {
+            let message = "it answered `initialize` with something else than what it is and can do".to_owned();
+            LinkFault::Nonsense { message }
+        }
         other => LinkFault::Nonsense { message: shorten(&other.to_string()) },
     }
 }
@@ -414,7 +433,10 @@ fn refused(error: &ServiceError) -> LinkFault {
         ServiceError::McpError(error) => told(error),
         ServiceError::TransportSend(error) => match challenge(error.error.as_ref()) {
             Some(message) => LinkFault::Unauthorized { message },
-            None => LinkFault::Unreachable { message: root_cause(error.error.as_ref()), is_permanent: false },
+            None => errand::explain(error.error.as_ref()).unwrap_or_else(|| LinkFault::Unreachable {
+                message: root_cause(error.error.as_ref()),
+                is_permanent: false,
+            }),
         },
         ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
             LinkFault::Lost { message: "it closed".to_owned() }
@@ -434,7 +456,12 @@ fn challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
 
 /// An error in the place of an answer: the server's own, or ours about what it answered.
 fn told(error: &ErrorData) -> LinkFault {
-    let message = shorten(&error.message);
+    let mut message = shorten(&error.message);
+    // What it wants somebody to do stands beside its words.
+    let wanted = error.data.as_ref().filter(|_| error.code == PAGE_FIRST).map(|data| &data["elicitations"]);
+    for page in wanted.and_then(Value::as_array).into_iter().flatten().filter_map(|page| page["url"].as_str()).take(4) {
+        message.push_str(&format!("; it wants a person to open {} first", shorten(page)));
+    }
     match error.code {
         salvage::UNREADABLE => LinkFault::Nonsense { message },
         code => LinkFault::Refused { code: i64::from(code.0), message },

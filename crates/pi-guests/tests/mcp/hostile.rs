@@ -44,6 +44,9 @@ async fn server_that_does_not_begin_says_why() {
     assert!(nonsense.starts_with("the server answered nonsense"), "{nonsense}");
     let missing = start(Plan::entry(json!({ "command": "no-such-program" }))).await.err().expect("there is none");
     assert_eq!(missing, "there is no program no-such-program; install it, or write its full path");
+    let astray = start(Plan::entry(json!({ "command": "python3", "cwd": "/no/such/folder" }))).await.err();
+    let expected = "there is no folder /no/such/folder to run it in; its entry names it (\"cwd\")";
+    assert_eq!(astray.as_deref(), Some(expected));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -232,6 +235,49 @@ async fn lies_about_tools_cost_those_tools() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn list_that_fails_costs_itself_and_is_named() {
+    for (method, has_resources, commands) in [("prompts/list", true, 0), ("resources/list", false, 1)] {
+        let house = start(Plan::pipes(method)).await.expect("it starts");
+        assert_eq!(house.guest.faults(), [format!("{method}: Method not found")]);
+        assert_eq!(house.call("echo", json!({ "text": "fine" })).await, "fine");
+        assert_eq!(house.tools().contains(&"resources".to_owned()), has_resources, "{method}");
+        assert_eq!(house.guests.commands().len(), commands, "{method}");
+    }
+    assert_eq!(refused("tools/list").await, "tools/list: Method not found");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tool_with_the_name_of_another_request_is_not_offered() {
+    let house = start(Plan::pipes("reserved")).await.expect("it starts");
+    let told = |name: &str| format!("the tool {name} has the name of another request and cannot be called");
+    assert_eq!(house.guest.faults(), [told("resources/read"), told("prompts/get")]);
+    assert!(
+        !house.tools().iter().any(|tool| tool.starts_with("resources_") || tool.starts_with("prompts_")),
+        "{:?}",
+        house.tools()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tool_that_comes_later_is_held_back_until_a_person_agrees() {
+    let house = start(Plan { is_silent: true, ..Plan::pipes("good") }).await.expect("it starts");
+    assert_eq!(house.call("change", json!({ "to": "renamed" })).await, "changed");
+    until_asked(&house, 1).await;
+    assert_eq!(house.call("echo2", json!({ "text": "x" })).await, "! there is no tool mcp__srv__echo2");
+    let asked = house.diary.lock().expect("no panic").asked.join("");
+    assert!(
+        asked.contains("echo2\\n  new since the server was first seen\\n  now: Says it again. Also send"),
+        "{asked}"
+    );
+    agree(&house);
+    house.until("echo2 is there", |house| house.tools().contains(&"echo2".to_owned())).await;
+
+    let nobody = start(Plan::pipes("good")).await.expect("it starts");
+    assert_eq!(nobody.call("change", json!({ "to": "renamed" })).await, "changed");
+    nobody.until("it is told", |house| told(house).contains("MCP server srv has new tools: echo2; not offered")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn countless_lies_are_counted_and_leave_one_line() {
     let house = start(Plan::pipes("countless-lies")).await.expect("it starts");
     let faults = house.guest.faults();
@@ -296,21 +342,19 @@ async fn changed_description_is_held_back_until_a_person_agrees() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn record_of_a_server_has_an_end() {
+async fn names_that_come_later_do_not_fill_the_record() {
     let agent = tempfile::tempdir().expect("a folder");
-    let plan = || Plan { agent: Some(agent.path().to_owned()), ..Plan::pipes("inventive") };
     let mut offered = Vec::new();
-    for _ in 0..5 {
-        let house = start(plan()).await.expect("it starts");
+    for _ in 0..3 {
+        let plan = Plan { agent: Some(agent.path().to_owned()), ..Plan::pipes("inventive") };
+        let house = start(plan).await.expect("it starts");
         // All but the one that reads resources.
-        offered.push((house.tools().len() - 1, house.guest.faults().len()));
+        offered.push((house.tools().len() - 1, house.guest.changed().len()));
     }
-    assert_eq!(offered, [(250, 0), (250, 0), (250, 0), (250, 0), (24, 1)]);
+    assert_eq!(offered, [(250, 0), (0, 250), (0, 250)]);
+    // Those that were seen first, and those that were seen last.
     let record = std::fs::read_to_string(agent.path().join("mcp-pins.json")).expect("a record");
-    assert_eq!(record.matches("\"digest\"").count(), 1024);
-    let house = start(plan()).await.expect("it starts");
-    assert_eq!(house.tools(), ["resources"]);
-    house.until("it is told", |house| told(house).contains("`pi mcp remove srv` and adding it again")).await;
+    assert_eq!(record.matches("\"digest\"").count(), 500);
 }
 
 /// A person says yes to the question that lies before them.

@@ -10,7 +10,7 @@ use pi_guests::mcp::{Limits, Standing};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::house::{Plan, script, start};
+use crate::house::{House, Plan, script, start};
 
 /// The misbehaving server behind a port of its own; it ends with the test.
 pub(crate) struct Behind {
@@ -20,8 +20,12 @@ pub(crate) struct Behind {
 
 impl Behind {
     pub(crate) fn port(mode: &str) -> Self {
+        Self::at("0", mode)
+    }
+
+    fn at(port: &str, mode: &str) -> Self {
         let mut child = Command::new("python3")
-            .args([&script(), mode, "0"])
+            .args([&script(), mode, port])
             .stdout(Stdio::piped())
             .spawn()
             .expect("Python is there");
@@ -55,6 +59,45 @@ async fn tools_are_called_over_http() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn server_that_forgot_the_session_is_asked_in_a_new_one() {
+    let behind = Behind::port("forgetful");
+    let house = start(Plan::entry(json!({ "url": behind.url }))).await.expect("it starts");
+    // Without an answer each would take two minutes.
+    let call = |tool: &'static str, input: Value| {
+        let called = house.call(tool, input);
+        async { tokio::time::timeout(Duration::from_secs(60), called).await.expect("an answer") }
+    };
+    for said in ["one", "two", "three"] {
+        assert_eq!(call("echo", json!({ "text": said })).await, said);
+    }
+    // What is refused in the new session too is refused for another reason, and an answer to somebody else is none.
+    assert_eq!(call("refuse", json!({})).await, "! MCP server srv: never");
+    let nonsense = "! MCP server srv: the server answered nonsense: it answers another request";
+    assert_eq!(call("nonsense", json!({})).await, nonsense);
+    assert_eq!(call("echo", json!({ "text": "on" })).await, "on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_that_is_gone_is_tried_again() {
+    let behind = Behind::port("good");
+    let url = behind.url.clone();
+    let mut plan = Plan::entry(json!({ "url": url }));
+    plan.limits = Limits { attempts: 100, longest_pause: Duration::from_millis(50), ..plan.limits };
+    let house = start(plan).await.expect("it starts");
+    drop(behind);
+    let lost = house.call("echo", json!({ "text": "anybody?" })).await;
+    assert!(lost.starts_with("! MCP server srv: the connection to the server was lost: ECONNREFUSED"), "{lost}");
+    let told =
+        |house: &House, words: &str| house.diary.lock().expect("no panic").told.iter().any(|told| told.contains(words));
+    house.until("it is told", |house| told(house, "was lost: ECONNREFUSED")).await;
+    assert!(!matches!(house.guest.standing(), Standing::Ready(_)), "{:?}", house.guest);
+    let port = url.trim_end_matches("/mcp").rsplit(':').next().expect("a port");
+    let _back = Behind::at(port, "good");
+    house.until("it is back", |house| told(house, "MCP server srv is connected again")).await;
+    assert_eq!(house.call("echo", json!({ "text": "here" })).await, "here");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn flood_over_http_is_slowed_down() {
     let behind = Behind::port("good");
     let mut plan = Plan::entry(json!({ "url": behind.url }));
@@ -64,6 +107,15 @@ async fn flood_over_http_is_slowed_down() {
     assert_eq!(house.call("chatter", json!({ "times": 400 })).await, "that is all");
     // Two seconds' worth come at once, the rest in its time.
     assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
+    // Whoever waits longer is told why, once.
+    assert_eq!(house.call("chatter", json!({ "times": 700 })).await, "that is all");
+    assert_eq!(house.call("chatter", json!({ "times": 700 })).await, "that is all");
+    let told = |house: &House| {
+        let diary = house.diary.lock().expect("no panic");
+        diary.told.iter().filter(|told| told.contains("MCP server srv sends more than 100 messages a second")).count()
+    };
+    house.until("it is told", |house| told(house) > 0).await;
+    assert_eq!(told(&house), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,6 +18,8 @@ async fn tools_are_called_and_everything_is_recorded() {
     assert_eq!(house.call("echo", json!({ "text": "hi ä" })).await, "hi ä");
     assert_eq!(house.call("fail", json!({})).await, "! it did not work");
     assert_eq!(house.call("refuse", json!({})).await, "! MCP server srv: that is not how I work");
+    let figures = house.guests.enrolled().await[0].figures;
+    assert_eq!((figures.asked, figures.busy.is_zero()), (3, false), "{figures:?}");
     let (ledger, trace) = house.close().await;
 
     let of = |event: &str, method: &str| {
@@ -107,6 +109,16 @@ async fn questions_of_a_server_go_to_a_person() {
 
     let nobody = start(Plan::pipes("good")).await.expect("it starts");
     assert_eq!(nobody.call("ask", json!({})).await, r#"{"action": "cancel"}"#);
+    let page = json!({ "url": "https://sign.in/" });
+    assert_eq!(nobody.call("ask", page.clone()).await, r#"{"action": "cancel"}"#);
+    let first = "! MCP server srv: not yet; it wants a person to open https://sign.in/ first";
+    assert_eq!(nobody.call("refuse", page.clone()).await, first);
+    for (chosen, action) in [("Yes", "accept"), ("No", "decline")] {
+        let answer = Some(Answer::Select { value: chosen.to_owned() });
+        let house = start(Plan { answer, ..Plan::pipes("good") }).await.expect("it starts");
+        let said: Value = serde_json::from_str(&house.call("ask", page.clone()).await).expect("JSON");
+        assert_eq!(said["action"], action);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::trial::{Shown, Trial, object, offers, show, trouble};
+use super::trial::{SERVER, Shown, Trial, object, offers, show, trouble};
 use crate::{
     arguments::ext::ExtRunToolArguments,
     console::Console,
@@ -25,13 +25,17 @@ pub(crate) fn run(
 async fn call(arguments: &ExtRunToolArguments, environment: &Environment) -> Result<Shown, Failure> {
     let input = object(&arguments.input)?;
     let (trial, guests) = Trial::begin(&arguments.tried, environment).await?;
-    let Some(tool) = guests.tool(&arguments.tool) else {
+    // A tool of a server may be called as the server calls it.
+    let whole = arguments.tried.source.strip_prefix(SERVER).map(|name| format!("mcp__{name}__{}", arguments.tool));
+    let tool = guests.tool(&arguments.tool).or_else(|| guests.tool(&whole?));
+    let Some(tool) = tool else {
         let known: Vec<String> = guests.tools().iter().map(|tool| tool.offer.definition.name.clone()).collect();
         let problem = format!("it has no tool {}; its tools are: {}", arguments.tool, known.join(", "));
         return Err(SessionFailure::NoExtensions { problem, hint: offers(&arguments.tried) }.into());
     };
     let (updates, mut heard) = mpsc::channel(64);
-    let call = ToolInvocation { call_id: "trial".into(), name: arguments.tool.clone(), input, updates };
+    let name = tool.offer.definition.name.clone();
+    let call = ToolInvocation { call_id: "trial".into(), name, input, updates };
     let answer = tool.call(call, &CancellationToken::new()).await;
     let mut seen = Vec::new();
     while let Ok(update) = heard.try_recv() {

@@ -1,9 +1,9 @@
 //! An extension that is tried without a session.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use pi_exthost::{
-    Dispatcher, Guests, Patience, Trouble,
+    Dispatcher, Guest, Guests, Patience, Trouble,
     launcher::{LaunchFault, Source},
     ledger::reading,
 };
@@ -11,6 +11,7 @@ use pi_guests::{
     Tiers,
     discovery::{Discovered, Places, Wanted, discover},
     launcher::{PreparedGuest, Started},
+    mcp,
 };
 use pi_policy::{Policy, config};
 use pi_redact::{Evidence, Options, Personal, Redactor};
@@ -20,7 +21,10 @@ use serde_json::Value;
 use super::rehearsal::{Rehearsal, Scene};
 use crate::{
     arguments::ext::{Profile, TriedArguments},
-    command::talk::stop::unless_stopped,
+    command::{
+        mcp::{named, servers},
+        talk::stop::unless_stopped,
+    },
     console::Console,
     env::{self, Environment},
     exit::Exit,
@@ -28,7 +32,7 @@ use crate::{
     runtime,
     workshop::{
         self, Ground,
-        extensions::{Bench, Extensions, record_redactor, surroundings},
+        extensions::{Bench, Extensions, record_redactor, server_base, surroundings},
         now,
     },
 };
@@ -38,6 +42,12 @@ const AGENT: &str = "look at the agent directory and at who may write there";
 
 /// The session of every rehearsal: nothing that is compared hangs on it.
 const REHEARSED: &str = "00000000-0000-7000-8000-000000000000";
+
+/// What the name of a server among extensions begins with.
+pub(super) const SERVER: &str = "mcp:";
+
+/// How long a server may take that is tried: programs that are fetched at their first start take a while.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Ledgers of trials that are kept, beside the one that is written.
 const KEPT: usize = 31;
@@ -63,7 +73,7 @@ fn rules(profile: Option<Profile>, environment: &Environment) -> Result<Policy, 
 impl Trial {
     /// Without a session. Needs a tokio runtime.
     pub(super) async fn open(profile: Option<Profile>, environment: &Environment) -> Result<Self, Failure> {
-        Self::set(profile, None, None, environment).await
+        Self::set(rules(profile, environment)?, None, None, environment).await
     }
 
     /// In a session that stands as the scene says. Needs a tokio runtime.
@@ -73,17 +83,16 @@ impl Trial {
         scenario: Option<String>,
         environment: &Environment,
     ) -> Result<Self, Failure> {
-        Self::set(profile, Some(scene), scenario, environment).await
+        Self::set(rules(profile, environment)?, Some(scene), scenario, environment).await
     }
 
     async fn set(
-        profile: Option<Profile>,
+        policy: Policy,
         scene: Option<Scene>,
         scenario: Option<String>,
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let ground = Ground::survey(environment)?;
-        let policy = rules(profile, environment)?;
         let redactor =
             Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep });
         let redactor = Arc::new(redactor);
@@ -121,9 +130,36 @@ impl Trial {
         tried: &TriedArguments,
         environment: &Environment,
     ) -> Result<(Self, Arc<Guests>), Failure> {
+        if let Some(name) = tried.source.strip_prefix(SERVER) {
+            return Self::begin_server(name, tried.profile, environment).await;
+        }
         let sources = Self::sources(tried, environment)?;
         let trial = Self::open(tried.profile, environment).await?;
         let guests = trial.start_all(sources).await?;
+        Ok((trial, guests))
+    }
+
+    /// Connects to an MCP server, as a session of this folder would.
+    async fn begin_server(
+        name: &str,
+        profile: Option<Profile>,
+        environment: &Environment,
+    ) -> Result<(Self, Arc<Guests>), Failure> {
+        let ground = Ground::survey(environment)?;
+        let found = servers(&ground, environment);
+        let server = named(name, &found)?;
+        let failed = |problem: String| SessionFailure::NoExtensions {
+            problem: format!("{SERVER}{name}: {problem}"),
+            hint: format!("`pi mcp test {name}` says how it stands"),
+        };
+        let policy = rules(profile, environment)?.with_remembered(&mcp::grants([server]));
+        let policy = policy.map_err(|invalid| failed(invalid.to_string()))?.value;
+        let trial = Self::set(policy, None, None, environment).await?;
+        let limits = mcp::Limits { patience: PATIENCE, connecting: PATIENCE, ..mcp::Limits::default() };
+        let prepared = mcp::prepare(server, &server_base(&ground.directory, environment, limits));
+        let desk = trial.dispatcher.desk(prepared.identity).map_err(|fault| failed(fault.to_string()))?;
+        let guest = (prepared.launch)(desk).await.map_err(|fault| failed(fault.to_string()))?;
+        let guests = trial.introduce([guest]);
         Ok((trial, guests))
     }
 
@@ -138,6 +174,11 @@ impl Trial {
 
     /// The extensions that somebody points to.
     pub(super) fn sources(tried: &TriedArguments, environment: &Environment) -> Result<Vec<Source>, Failure> {
+        if let Some(name) = tried.source.strip_prefix(SERVER) {
+            let problem = format!("{} is an MCP server, of which only tools and commands can be tried", tried.source);
+            let hint = format!("`pi mcp test {name}` shows what it offers");
+            return Err(SessionFailure::NoExtensions { problem, hint }.into());
+        }
         let ground = Ground::survey(environment)?;
         let places = Places {
             directory: ground.directory,
@@ -186,11 +227,15 @@ impl Trial {
 
     /// Lets those that were started know of each other.
     pub(super) fn gather(&self, started: impl IntoIterator<Item = Started>) -> Arc<Guests> {
+        self.introduce(started.into_iter().map(|started| started.guest()))
+    }
+
+    fn introduce(&self, started: impl IntoIterator<Item = Arc<dyn Guest>>) -> Arc<Guests> {
         let guests = Guests::new(Patience::default(), Arc::new(|_| {}));
         let mut guests = guests.recorded(self.dispatcher.ledger().clone(), None);
         for guest in started {
             // Two of the same name: the first one counts, as in a session.
-            drop(guests.attach(guest.guest()));
+            drop(guests.attach(guest));
         }
         let guests = Arc::new(guests);
         self.dispatcher.introduce(&guests);

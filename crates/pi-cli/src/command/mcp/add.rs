@@ -52,6 +52,9 @@ fn entry(arguments: &McpAddArguments) -> Result<Value, Failure> {
     let (first, rest) = arguments.target.split_first().ok_or(McpFailure::NoTarget)?;
     let mut entry = Map::new();
     let is_url = first.starts_with("http://") || first.starts_with("https://");
+    if !is_url && first.contains("://") {
+        return Err(McpFailure::Scheme { url: first.clone() }.into());
+    }
     if is_url {
         if let Some(more) = rest.first() {
             return Err(McpFailure::BehindUrl { word: more.clone() }.into());

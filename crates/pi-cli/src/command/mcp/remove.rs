@@ -1,6 +1,6 @@
 //! `pi mcp remove`: takes a server out of `mcp.json`, and forgets what its tools looked like.
 
-use pi_guests::mcp::{Pins, places};
+use pi_guests::mcp::{Origin, Pins, places};
 use serde_json::json;
 
 use super::{Written, servers};
@@ -9,7 +9,7 @@ use crate::{
     console::{Console, Reader},
     env::Environment,
     exit::Exit,
-    failure::{Failure, McpFailure},
+    failure::{Elsewhere, Failure, McpFailure},
 };
 
 pub(crate) fn run(
@@ -25,9 +25,10 @@ pub(crate) fn run(
         if !places::remove(file, name).map_err(McpFailure::Change)? {
             continue;
         }
+        // One that cannot be used, because a variable is not set, is forgotten too.
         let server = known.iter().find(|server| server.name == *name && server.file == *file);
-        if let (Some(server), Some(agent)) = (server, &environment.agent_directory)
-            && let Err(fault) = Pins::in_folder(agent).forget(server)
+        if let Some(agent) = &environment.agent_directory
+            && let Err(fault) = Pins::in_folder(agent).forget(name, file, server.map(|server| server.digest.as_str()))
         {
             console.note(&format!("{fault}; {}", fault.hint()));
         }
@@ -39,6 +40,9 @@ pub(crate) fn run(
         }
         return Ok(Exit::Success);
     }
-    let elsewhere = known.iter().find(|server| server.name == *name).map(|server| server.file.display().to_string());
+    let elsewhere = known.iter().find(|server| server.name == *name).map(|server| Elsewhere {
+        file: server.file.display().to_string(),
+        is_projects: server.origin == Origin::Project,
+    });
     Err(McpFailure::Unknown { name: name.clone(), elsewhere }.into())
 }

@@ -6,16 +6,20 @@ use futures_util::{
     FutureExt,
     future::{BoxFuture, join_all},
 };
-use pi_exthost::{Dispatcher, Guest as _, GuestFault, GuestId, SessionPort, port::Request};
+use pi_exthost::{Dispatcher, Guest as _, GuestFault, GuestId, SessionPort, guest::presentable, port::Request};
+use pi_extproto::connector::tool::ToolDefinition;
 use pi_guests::mcp::{
-    Base, Changed, Limits, McpGuest, Pins, Server, Standing, grants, guest_id, places::Found, prepare, program,
+    Base, Changed, Limits, McpGuest, Pins, Server, Standing, grants, guest_id,
+    places::{Found, Notice},
+    prepare, program,
 };
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_tools::{Registry, files::FileQueue};
+use pi_transcript::json::Digest;
 use serde_json::{Value, json};
 use tokio::time::{Instant, interval};
 
-use super::{servers, unused_in};
+use super::{named, servers};
 use crate::{
     amount::{counted, grouped},
     arguments::mcp::McpTestArguments,
@@ -67,6 +71,7 @@ struct Offered {
     /// What all of its tools cost, sent together.
     tokens: u64,
     tools: Vec<Tool>,
+    definitions: Vec<ToolDefinition>,
     commands: Vec<String>,
     changed: Vec<Changed>,
     faults: Vec<String>,
@@ -87,9 +92,14 @@ pub(crate) fn run(
     let found = servers(&ground, environment);
     found.notices.iter().for_each(|notice| console.note(&notice.to_string()));
     let wanted = wanted(&arguments.names, &found, &Off::of(&ground.settings))?;
+    // What cannot be read may be what somebody wants to see tested.
+    let is_broken = arguments.names.is_empty() && found.notices.iter().any(is_fault);
     if wanted.is_empty() {
-        console.remark("there are no MCP servers to connect to; `pi mcp add NAME COMMAND` adds one");
-        return Ok(Exit::Success);
+        match is_broken {
+            true => console.remark("there are no MCP servers that could be connected to"),
+            false => console.remark("there are no MCP servers to connect to; `pi mcp add NAME COMMAND` adds one"),
+        }
+        return Ok(if is_broken { Exit::No } else { Exit::Success });
     }
     let names: Vec<&str> = wanted.iter().map(|server| server.name.as_str()).collect();
     let waiting =
@@ -109,12 +119,13 @@ pub(crate) fn run(
         }
     })?;
     let pins = environment.agent_directory.as_deref().map(Pins::in_folder);
-    let mut is_fine = true;
+    let mut is_fine = !is_broken;
     for Tried { server, outcome } in &tried {
         let accepted = match (outcome, &pins) {
             (Ok(offered), Some(pins)) if arguments.accept && !offered.changed.is_empty() => {
                 let tools: Vec<_> = offered.changed.iter().map(|changed| changed.tool.clone()).collect();
                 pins.accept(server, &tools).map_err(McpFailure::Pins)?;
+                weigh(server, offered, pins)?;
                 true
             }
             _ => false,
@@ -128,6 +139,22 @@ pub(crate) fn run(
     Ok(if is_fine { Exit::Success } else { Exit::No })
 }
 
+/// Whether a server is written that cannot be used, and nobody decided so.
+fn is_fault(notice: &Notice) -> bool {
+    match notice {
+        Notice::Unreadable { .. } | Notice::Entry { .. } => true,
+        Notice::Untrusted(_) | Notice::Shadowed { .. } | Notice::Odd(_) => false,
+    }
+}
+
+/// Records what the tools cost together with those that were agreed to; a session counts them again.
+fn weigh(server: &Server, offered: &Offered, pins: &Pins) -> Result<(), Failure> {
+    let agreed = offered.changed.iter().map(|changed| changed.definition(&server.name));
+    let all: Vec<_> = offered.definitions.iter().cloned().chain(agreed).collect();
+    pins.weigh(server, &Digest::of(b"agreed"), || cost(&all)).map_err(McpFailure::Pins)?;
+    Ok(())
+}
+
 /// Those that are named, or all that are on.
 fn wanted<'a>(names: &[String], found: &'a Found, off: &Off) -> Result<Vec<&'a Server>, Failure> {
     let servers = &found.servers;
@@ -135,14 +162,7 @@ fn wanted<'a>(names: &[String], found: &'a Found, off: &Off) -> Result<Vec<&'a S
         let is_on = |server: &&Server| !server.is_disabled && !off.holds(guest_id(&server.name).as_str());
         return Ok(servers.iter().filter(is_on).collect());
     }
-    let found = |name: &String| {
-        let server = servers.iter().find(|server| server.name == *name);
-        server.ok_or_else(|| match unused_in(found).into_iter().find(|unused| unused.name == *name) {
-            Some(unused) => McpFailure::Unused(unused).into(),
-            None => McpFailure::Unknown { name: name.clone(), elsewhere: None }.into(),
-        })
-    };
-    names.iter().map(found).collect()
+    names.iter().map(|name| named(name, found)).collect()
 }
 
 async fn all<'a>(
@@ -200,24 +220,31 @@ async fn one(server: &Server, base: &Base, dispatcher: &Dispatcher) -> Result<Of
         Standing::Closed => return Err("it was closed".to_owned()),
     };
     let registration = guest.registration();
-    let definitions: Vec<_> = registration.tools.iter().map(|offer| offer.definition.clone()).collect();
-    let tool = |offer: &pi_exthost::guest::ToolOffer| {
-        let definition = &offer.definition;
-        Tool {
-            name: definition.name.clone(),
-            description: definition.description.lines().next().unwrap_or_default().to_owned(),
-            tokens: cost(std::slice::from_ref(definition)),
+    let (mut definitions, mut faults) = (Vec::new(), guest.faults());
+    for offer in &registration.tools {
+        match presentable(offer) {
+            Ok(shown) => definitions.push(shown.definition),
+            Err(fault) => {
+                let tool = offer.definition.label.clone().unwrap_or_else(|| offer.definition.name.clone());
+                faults.push(format!("the tool {tool:?} is not offered: {fault}"));
+            }
         }
+    }
+    let tool = |definition: &ToolDefinition| Tool {
+        name: definition.name.clone(),
+        description: definition.description.lines().next().unwrap_or_default().to_owned(),
+        tokens: cost(std::slice::from_ref(definition)),
     };
     let offered = Offered {
         about: format!("{} {}", about.name, about.version),
         protocol: about.protocol,
         took,
         tokens: cost(&definitions),
-        tools: registration.tools.iter().map(tool).collect(),
+        tools: definitions.iter().map(tool).collect(),
+        definitions,
         commands: registration.commands.iter().map(|offer| offer.definition.name.clone()).collect(),
         changed: guest.changed(),
-        faults: guest.faults(),
+        faults,
     };
     guest.shutdown().await;
     Ok(offered)
@@ -268,24 +295,11 @@ fn show(server: &Server, outcome: &Result<Offered, String>, accepted: bool, cons
         console.line(&format!("commands: {}", printable(&commands)));
     }
     offered.faults.iter().for_each(|fault| console.note(fault));
-    for Changed { tool, before, arguments } in &offered.changed {
+    for changed in &offered.changed {
+        let (name, lines) = changed.told();
         let changed = console.paint(Tone::Warning, "changed");
-        console.line(&format!("{changed}: {}", printable(&tool.name)));
-        match before {
-            Some(before) if *before == tool.description => {}
-            Some(before) => {
-                console.line(&format!("  before: {}", printable(before.trim())));
-                console.line(&format!("  now:    {}", printable(tool.description.trim())));
-            }
-            None => {
-                console.line("  new, since the entry of the server was changed");
-                console.line(&format!("  now:    {}", printable(tool.description.trim())));
-            }
-        }
-        if !arguments.is_empty() {
-            console.line("  its arguments:");
-            arguments.iter().for_each(|line| console.line(&format!("    {}", printable(line))));
-        }
+        console.line(&format!("{changed}: {}", printable(&name)));
+        lines.iter().for_each(|line| console.line(&printable(line)));
     }
     match (offered.changed.is_empty(), accepted) {
         (true, _) => {}

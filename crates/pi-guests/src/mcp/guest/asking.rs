@@ -9,7 +9,7 @@ use pi_extproto::{
     Object,
     connector::{
         Call,
-        ui::{Confirmation, FormAnswer, FormField, NoticeLevel, UiCall},
+        ui::{Answer, Confirmation, FormAnswer, FormField, NoticeLevel, UiCall},
     },
     host::ErrorCode,
 };
@@ -23,6 +23,8 @@ use crate::mcp::{
 
 /// Questions of one server that lie before a person at a time; more are declined.
 const MOST: usize = 4;
+/// How often a person is asked about, or told of, tools of one server that are not as they were, in one session.
+const QUESTIONS: usize = 16;
 /// How often a form is put before a person whose answers do not fit.
 const ATTEMPTS: usize = 3;
 
@@ -65,13 +67,13 @@ impl Shared {
         let title = format!("MCP server {} asks", self.server.name);
         match wanted {
             Wanted::Visit(url) => {
-                let message = format!("{message}\nIt wants you to open {url}");
-                self.confirm(title, message).await
+                let message = format!("{message}\nIt wants you to open {url}; have you, or will you?");
+                self.confirm(&title, &message).await
             }
             Wanted::Form(schema) => {
                 let Some(questions) = elicitation::form(&schema) else { return Elicited::Declined };
                 if questions.is_empty() {
-                    return self.confirm(title, message).await;
+                    return self.confirm(&title, &message).await;
                 }
                 self.fill_in(&format!("{title}: {message}"), &schema, &questions).await
             }
@@ -100,11 +102,17 @@ impl Shared {
         Elicited::Dismissed
     }
 
-    async fn confirm(&self, title: String, message: String) -> Elicited {
-        let question = UiCall::Confirm { title, message, timeout_ms: None };
+    /// A choice and no yes or no: whoever dismisses it, or is not there, has not said no.
+    async fn confirm(&self, title: &str, message: &str) -> Elicited {
+        const YES: &str = "Yes";
+        let question = UiCall::Select {
+            title: format!("{title}: {message}"),
+            options: vec![YES.to_owned(), "No".to_owned()],
+            timeout_ms: None,
+        };
         match self.desk.call(Call::Ui(question), Terms::background()).await {
-            Ok(Output::Confirmation(Confirmation { confirmed: true })) => Elicited::Accepted(Object::new()),
-            Ok(Output::Confirmation(_)) => Elicited::Declined,
+            Ok(Output::Answer(Answer { text: Some(chosen) })) if chosen == YES => Elicited::Accepted(Object::new()),
+            Ok(Output::Answer(Answer { text: Some(_) })) => Elicited::Declined,
             Ok(_) | Err(_) => Elicited::Dismissed,
         }
     }
@@ -116,23 +124,24 @@ impl Shared {
         if launched.wait_for(|is_launched| *is_launched).await.is_err() {
             return;
         }
-        let (mut asked, mut held_back) = (Vec::new(), String::new());
+        let (mut asked, mut held_back, mut times) = (Vec::new(), String::new(), 0);
         loop {
             let changed = self.offers().changed.clone();
             if changed.is_empty() || changed == asked {
                 self.has_changed.notified().await;
                 continue;
             }
-            if self.is_agreed(&changed).await {
+            times += 1;
+            if times <= QUESTIONS && self.is_agreed(&changed).await {
                 self.accept(&changed).await;
                 held_back.clear();
             } else {
-                let names = changed.iter().map(|changed| changed.tool.name.as_str()).collect::<Vec<_>>().join(", ");
-                // A server may describe the same tools anew every second.
-                if names != held_back {
-                    self.tell_held_back(&names);
+                let told = told_held_back(&self.server.name, &changed);
+                // A server may describe the same tools anew every second, and name others every second.
+                if told != held_back && times <= QUESTIONS {
+                    self.tell(told.clone(), NoticeLevel::Warning);
                 }
-                held_back = names;
+                held_back = told;
             }
             asked = changed;
         }
@@ -148,14 +157,6 @@ impl Shared {
         let question = UiCall::Confirm { title, message: format!("{message}\n\nUse them?"), timeout_ms: None };
         let answer = self.desk.call(Call::Ui(question), Terms::background()).await;
         matches!(answer, Ok(Output::Confirmation(Confirmation { confirmed: true })))
-    }
-
-    fn tell_held_back(&self, names: &str) {
-        let server = &self.server.name;
-        let hint = format!("`pi mcp test {server} --accept` shows what changed and accepts it");
-        let told =
-            format!("MCP server {server} changed the description of {names}; not offered until you agree: {hint}");
-        self.tell(told, NoticeLevel::Warning);
     }
 
     /// Records that a person has seen changed tools, and has the lists read again, which offers them. A tool that is
@@ -176,24 +177,23 @@ impl Shared {
     }
 }
 
+/// That tools are held back: those that are described otherwise, and those that are new.
+fn told_held_back(server: &str, changed: &[Changed]) -> String {
+    let names = |is_new: bool| {
+        let those = changed.iter().filter(|changed| changed.before.is_none() == is_new);
+        those.map(|changed| changed.told().0).collect::<Vec<_>>().join(", ")
+    };
+    let what = match (names(false), names(true)) {
+        (changed, new) if new.is_empty() => format!("changed the description of {changed}"),
+        (changed, new) if changed.is_empty() => format!("has new tools: {new}"),
+        (changed, new) => format!("changed the description of {changed} and has new tools: {new}"),
+    };
+    let hint = format!("`pi mcp test {server} --accept` shows what changed and accepts it");
+    format!("MCP server {server} {what}; not offered until you agree: {hint}")
+}
+
 /// What changed about a tool, for a person.
 fn difference(changed: &Changed) -> String {
-    let Changed { tool, before, arguments } = changed;
-    let mut lines = vec![tool.name.clone()];
-    match before {
-        Some(before) if *before == tool.description => {}
-        Some(before) => {
-            lines.push(format!("  before: {}", before.trim()));
-            lines.push(format!("  now: {}", tool.description.trim()));
-        }
-        None => {
-            lines.push("  new, since the entry of the server was changed".to_owned());
-            lines.push(format!("  now: {}", tool.description.trim()));
-        }
-    }
-    if !arguments.is_empty() {
-        lines.push("  its arguments:".to_owned());
-        lines.extend(arguments.iter().map(|line| format!("    {line}")));
-    }
-    lines.join("\n")
+    let (name, lines) = changed.told();
+    std::iter::once(name).chain(lines).collect::<Vec<_>>().join("\n")
 }

@@ -30,8 +30,6 @@ use crate::mcp::{
     reading::{self, Faults, PromptFace},
 };
 
-const PROMPT: &str = "prompts/get";
-
 impl McpGuest {
     /// A model calls a tool.
     pub(super) async fn use_tool(&self, call: ToolInvocation, ask: Ask) -> Result<ToolAnswer, GuestFault> {
@@ -58,7 +56,7 @@ impl McpGuest {
             ("arguments".to_owned(), Value::Object(arguments)),
         ]);
         let occasion = Occasion::SlashCommand(call.name.clone());
-        let used = McpUse { server, name: PROMPT.to_owned(), input };
+        let used = McpUse { server, name: survey::PROMPT.to_owned(), input };
         let filled = self.through_desk(used, &ask, occasion.clone()).await?;
         let said = SessionCall::SendUserMessage {
             content: filled.output.content,
@@ -86,12 +84,12 @@ impl McpGuest {
         // Only now: a connection is handed out when its lists were read, so these are its own, or newer ones.
         let offers = shared.offers();
         let name = call.name.as_str();
-        let is_reserved = [PROMPT, survey::RESOURCES].contains(&name);
+        let is_reserved = survey::RESERVED.contains(&name);
         if let Some(changed) = offers.changed.iter().find(|changed| changed.tool.name == name) {
             let server = &shared.server.name;
             let message = format!(
-                "{} is described otherwise than before and is not used until a person agrees: `pi mcp test {server} --accept`",
-                changed.tool.name
+                "{name} is {} and is not used until a person agrees: `pi mcp test {server} --accept`",
+                if changed.before.is_some() { "described otherwise than before" } else { "new" },
             );
             return Err(HostError { retryable: Some(false), ..HostError::new(ErrorCode::Denied, message) });
         }
@@ -107,7 +105,7 @@ impl McpGuest {
                 let result = self.drive(&link, Request::ReadResource { uri: uri.to_owned() }, &call).await?;
                 reading::contents(&result)
             }
-            (PROMPT, _) => {
+            (survey::PROMPT, _) => {
                 let name = call.input.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
                 let arguments = call.input.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
                 let result = self.drive(&link, Request::GetPrompt { name, arguments }, &call).await?;

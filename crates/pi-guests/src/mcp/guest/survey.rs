@@ -3,11 +3,11 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use pi_exthost::{
     Occasion,
-    guest::{CommandOffer, ToolOffer},
+    guest::{CommandOffer, ToolOffer, presentable},
 };
 use pi_extproto::{
     connector::{
@@ -29,6 +29,10 @@ use crate::mcp::{
 
 /// The name of the tool that reads resources, to its server and in the ledger.
 pub(super) const RESOURCES: &str = "resources/read";
+/// The name under which a prompt is asked for.
+pub(super) const PROMPT: &str = "prompts/get";
+/// Names that are requests of their own, and so cannot be those of tools.
+pub(super) const RESERVED: [&str; 2] = [RESOURCES, PROMPT];
 
 /// What a server offers now.
 #[derive(Debug, Default)]
@@ -47,31 +51,38 @@ impl Shared {
     pub(super) async fn survey(self: &Arc<Self>, link: &Arc<dyn Link>) -> Result<(), LinkFault> {
         let about = link.about().clone();
         let limits = &self.limits;
-        let lists = async {
-            let mut faults = Faults::default();
-            let tools = match about.has_tools {
-                true => {
-                    let list = |cursor| Request::ListTools { cursor };
-                    all(link, limits, &mut faults, list, |page| reading::tools(page, limits)).await?
-                }
-                false => Vec::new(),
-            };
-            let prompts = match about.has_prompts {
-                true => {
-                    let list = |cursor| Request::ListPrompts { cursor };
-                    all(link, limits, &mut faults, list, |page| reading::prompts(page, limits)).await?
-                }
-                false => Vec::new(),
-            };
-            let has_resources = about.has_resources && has_any(link, limits).await?;
-            Ok((tools, prompts, has_resources, faults))
+        let until = Instant::now() + limits.listing;
+        let mut faults = Faults::default();
+        let tools = match about.has_tools {
+            true => {
+                let list = |cursor| Request::ListTools { cursor };
+                let listed = all(link, limits, &mut faults, list, |page| reading::tools(page, limits));
+                within(until, limits, listed).await.map_err(|fault| named("tools/list", fault))?
+            }
+            false => Vec::new(),
         };
-        let late = |_| {
-            let message = format!("it did not list its tools within {:?}", limits.listing);
-            LinkFault::Unreachable { message, is_permanent: false }
+        // What cannot be listed costs itself, as long as there is somebody to ask; tools do without it.
+        let prompts = match about.has_prompts {
+            true => {
+                let list = |cursor| Request::ListPrompts { cursor };
+                let mut beside = Faults::default();
+                let listed = all(link, limits, &mut beside, list, |page| reading::prompts(page, limits));
+                let listed = without(within(until, limits, listed).await, "prompts/list", &mut faults)?;
+                faults.extend(beside);
+                listed
+            }
+            false => Vec::new(),
         };
-        let (tools, prompts, has_resources, mut faults) = timeout(limits.listing, lists).await.map_err(late)??;
-        let tools = unique(tools, &mut faults).into_iter().filter(|tool| self.server.wants(&tool.name)).collect();
+        let has_resources = match about.has_resources {
+            true => without(within(until, limits, has_any(link, limits)).await, "resources/list", &mut faults)?,
+            false => false,
+        };
+        let tools = permitted(tools, &mut faults);
+        let tools = unique(tools, &mut faults);
+        for name in self.server.named().filter(|name| !tools.iter().any(|tool| tool.name == *name)) {
+            faults.push(&format!("its entry names the tool {name}, which it does not list"));
+        }
+        let tools = tools.into_iter().filter(|tool| self.server.wants(&tool.name)).collect();
         let mut faults = faults.into_told();
         let Judged { known, changed, unrecorded: _ } = self.judge(&link.about().version, tools, &mut faults).await;
         self.note(&faults);
@@ -98,7 +109,9 @@ impl Shared {
     async fn weigh(&self, tools: Vec<ToolOffer>) {
         let Some(pins) = self.pins.clone() else { return };
         let (server, weight) = (self.server.clone(), self.weight);
-        let tools: Vec<ToolDefinition> = tools.into_iter().map(|tool| tool.definition).collect();
+        // Those that no model is told of cost nothing.
+        let shown = tools.iter().filter_map(|tool| presentable(tool).ok());
+        let tools: Vec<ToolDefinition> = shown.map(|tool| tool.definition).collect();
         let work = move || {
             let offered = Digest::of(json!([env!("CARGO_PKG_VERSION"), tools]).to_string().as_bytes());
             pins.weigh(&server, &offered, || weight(&tools))
@@ -138,16 +151,7 @@ impl Shared {
 
 impl Offers {
     pub(super) fn tool_offers(&self, server: &str) -> Vec<ToolOffer> {
-        let tool = |face: &ToolFace| {
-            ToolOffer::from(ToolDefinition {
-                name: naming::tool(server, &face.name),
-                label: Some(face.title.clone().unwrap_or_else(|| face.name.clone())),
-                description: face.description.clone(),
-                parameters: face.schema.clone(),
-                prompt_snippet: None,
-                execution_mode: None,
-            })
-        };
+        let tool = |face: &ToolFace| ToolOffer::from(naming::definition(server, face));
         let resources = self.has_resources.then(|| {
             let parameters = json!({ "type": "object", "properties": {
                 "uri": { "type": "string", "description": "which one; leave it out for a list of all" },
@@ -209,6 +213,57 @@ async fn has_any(link: &Arc<dyn Link>, limits: &Limits) -> Result<bool, LinkFaul
     let templates = link.request(Request::ListTemplates { cursor: None }, None).await.unwrap_or_default();
     let templates = reading::resources(&templates, "resourceTemplates", "uriTemplate", limits);
     Ok(templates.is_ok_and(|page| !page.items.is_empty()))
+}
+
+/// A list, as long as it may take.
+async fn within<T>(
+    until: Instant,
+    limits: &Limits,
+    listed: impl Future<Output = Result<T, LinkFault>>,
+) -> Result<T, LinkFault> {
+    let late = |_| LinkFault::Unreachable {
+        message: format!("it did not answer within {:?}", limits.listing),
+        is_permanent: false,
+    };
+    timeout_at(until, listed).await.map_err(late)?
+}
+
+/// What was asked for, in what a server answered instead.
+fn named(method: &str, fault: LinkFault) -> LinkFault {
+    let say = |message: String| format!("{method}: {message}");
+    match fault {
+        LinkFault::Unreachable { message, is_permanent } => {
+            LinkFault::Unreachable { message: say(message), is_permanent }
+        }
+        LinkFault::Refused { code, message } => LinkFault::Refused { code, message: say(message) },
+        LinkFault::Nonsense { message } => LinkFault::Nonsense { message: say(message) },
+        other @ (LinkFault::Unauthorized { .. } | LinkFault::Lost { .. }) => other,
+    }
+}
+
+/// A list that the server may fail to give. One that nobody answers any more is lost, and whoever wants credentials wants them
+/// for everything.
+fn without<T: Default>(listed: Result<T, LinkFault>, method: &str, faults: &mut Faults) -> Result<T, LinkFault> {
+    match listed {
+        Ok(listed) => Ok(listed),
+        Err(fault @ (LinkFault::Lost { .. } | LinkFault::Unauthorized { .. })) => Err(fault),
+        Err(fault) => {
+            faults.push(&named(method, fault).to_string());
+            Ok(T::default())
+        }
+    }
+}
+
+/// Tools that are called by their names: some names ask for something else.
+fn permitted(tools: Vec<ToolFace>, faults: &mut Faults) -> Vec<ToolFace> {
+    let is_permitted = |tool: &ToolFace| {
+        let is_reserved = RESERVED.contains(&tool.name.as_str());
+        if is_reserved {
+            faults.push(&format!("the tool {} has the name of another request and cannot be called", tool.name));
+        }
+        !is_reserved
+    };
+    tools.into_iter().filter(is_permitted).collect()
 }
 
 /// All pages of a list, as far as the limits reach.

@@ -3,7 +3,11 @@
 //! The SDK keeps the session and its streams; every request goes through the desk, so that each is decided and recorded,
 //! and leads to no address that was not checked.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures_util::{
     StreamExt,
@@ -11,7 +15,7 @@ use futures_util::{
 };
 use http::{HeaderName, HeaderValue};
 use rmcp::{
-    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    model::{ClientJsonRpcMessage, JsonRpcError, JsonRpcMessage, RequestId, ServerJsonRpcMessage},
     transport::{
         StreamableHttpClientTransport,
         streamable_http_client::{
@@ -30,10 +34,13 @@ use pi_extproto::{
         http::{Header, Request, ResponseHead},
         stream::StreamItem,
     },
-    host::HostError,
+    host::{ErrorCode, HostError},
 };
 
-use super::{salvage, throttle::Throttle};
+use super::{
+    salvage,
+    throttle::{Pace, Throttle},
+};
 use crate::mcp::{entry::HttpRoute, limits::Limits, link::LinkFault};
 
 const SESSION: &str = "Mcp-Session-Id";
@@ -46,8 +53,11 @@ pub(super) struct Errand {
     desk: Desk,
     /// Of one answer, or of one event of a stream.
     most: usize,
-    /// Events of a stream in a second.
-    rate: u32,
+    /// Of the events of each stream.
+    pace: Pace,
+    /// Requests that were refused together with their session, and may be sent once more in a new one. A lock and no task:
+    /// it is held for a look-up.
+    refused: Arc<Mutex<HashSet<RequestId>>>,
 }
 
 /// Why a request brought nothing.
@@ -83,7 +93,12 @@ impl Errand {
         }
         let mut config = StreamableHttpClientTransportConfig::with_uri(route.url.as_str()).custom_headers(headers);
         config = config.control_request_timeout(Duration::from_secs(10)).max_sse_event_size(limits.message_bytes);
-        let errand = Self { desk: desk.clone(), most: limits.message_bytes, rate: limits.messages_a_second };
+        let errand = Self {
+            desk: desk.clone(),
+            most: limits.message_bytes,
+            pace: Pace::new(limits.messages_a_second, desk.clone()),
+            refused: Arc::default(),
+        };
         Ok(StreamableHttpClientTransport::with_client(errand, config))
     }
 
@@ -129,7 +144,7 @@ impl Errand {
 
     /// The events of an answer, each within its bound and none too fast. Each stream counts for itself: one is opened for
     /// every request of ours and no more.
-    fn events(&self, feed: Feed) -> BoxStream<'static, Result<Sse, SseError>> {
+    fn events(&self, feed: Feed, asked: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
         let state = (feed, 0_usize, self.most);
         let pieces = stream::unfold(state, |(mut feed, open, most)| async move {
             loop {
@@ -150,23 +165,90 @@ impl Errand {
                 return Some((Ok(bytes::Bytes::from(piece)), (feed, open, most)));
             }
         });
-        let state = (SseStream::from_bytes_stream(pieces.boxed()).boxed(), Throttle::new(self.rate));
-        let events = stream::unfold(state, |(mut events, mut throttle)| async move {
+        let state = (SseStream::from_bytes_stream(pieces.boxed()).boxed(), Throttle::new(self.pace.clone()), asked);
+        let events = stream::unfold(state, |(mut events, mut throttle, asked)| async move {
             throttle.wait().await;
-            let event = events.next().await?.map(readable);
+            let event = events.next().await?.map(|event| readable(event, asked.as_ref()));
             throttle.count();
-            Some((event, (events, throttle)))
+            Some((event, (events, throttle, asked)))
         });
         events.boxed()
     }
+
+    /// Whether a request that was refused in this way may have been refused because of its session. A server that was started
+    /// anew does not know the session any more and says so with 400, as the protocol has it with 404; the SDK then begins a
+    /// new session and sends the request once more, and what is refused again is refused for another reason.
+    fn may_have_expired(&self, status: u16, asked: &RequestId) -> bool {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        status == 400 && !refused.remove(asked) && refused.insert(asked.clone())
+    }
 }
 
-/// An event with an answer that cannot be read says so in its place: the SDK would leave it out, and whoever asked would wait.
-fn readable(event: Sse) -> Sse {
+impl NoAnswer {
+    /// Whether there is nobody any more who could answer the next request.
+    fn is_loss(&self) -> bool {
+        match self {
+            Self::Host(error) => matches!(error.code, ErrorCode::Io | ErrorCode::Timeout),
+            // A gateway before a server that is gone.
+            Self::Status { status, .. } => matches!(status, 502..=504),
+            Self::TooLarge(_) | Self::Unreadable(_) => false,
+        }
+    }
+}
+
+/// What a request that could not be sent, or was not answered, says of its server. Nothing if it was not sent by HTTP.
+pub(super) fn explain(error: &(dyn std::error::Error + 'static)) -> Option<LinkFault> {
+    let fault = error.downcast_ref::<Fault>()?;
+    let message = match fault {
+        Fault::Client(inner) => super::shorten(&inner.to_string()),
+        other => super::root_cause(other),
+    };
+    let is_loss = match fault {
+        Fault::Client(inner) => inner.is_loss(),
+        Fault::UnexpectedEndOfStream
+        | Fault::SessionExpired
+        | Fault::SessionRecoveryTimeout
+        | Fault::ReinitializationFailed(_)
+        | Fault::TransportChannelClosed => true,
+        _ => false,
+    };
+    Some(match is_loss {
+        true => LinkFault::Lost { message },
+        false => LinkFault::Unreachable { message, is_permanent: false },
+    })
+}
+
+/// An event with an answer that cannot be read says so in its place, and an error that names no request is one of the request
+/// whose stream it is in: the SDK would leave both out, and whoever asked would wait.
+fn readable(event: Sse, asked: Option<&RequestId>) -> Sse {
     let Some(written) = &event.data else { return event };
-    let Err(fault) = serde_json::from_str::<ServerJsonRpcMessage>(written) else { return event };
-    let answer = salvage::answer(written.as_bytes(), &fault).and_then(|answer| serde_json::to_string(&answer).ok());
+    let answer = match serde_json::from_str::<ServerJsonRpcMessage>(written) {
+        Ok(JsonRpcMessage::Error(JsonRpcError { id: None, error, .. })) => {
+            asked.map(|asked| JsonRpcMessage::Error(JsonRpcError::new(Some(asked.clone()), error)))
+        }
+        Ok(_) => return event,
+        Err(fault) => salvage::answer(written.as_bytes(), &fault),
+    };
+    let answer = answer.and_then(|answer| serde_json::to_string(&answer).ok());
     Sse { data: answer.or(event.data), ..event }
+}
+
+/// The answer to a request that came as one message: an error that names no request is about this one, and an answer to
+/// another is none.
+fn addressed(answer: ServerJsonRpcMessage, asked: &RequestId) -> ServerJsonRpcMessage {
+    let is_ours = match &answer {
+        JsonRpcMessage::Response(response) => response.id == *asked,
+        JsonRpcMessage::Error(error) => error.id.as_ref() == Some(asked),
+        // It asks or tells something instead.
+        JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => false,
+    };
+    match answer {
+        answer if is_ours => answer,
+        JsonRpcMessage::Error(JsonRpcError { id: None, error, .. }) => {
+            JsonRpcMessage::Error(JsonRpcError::new(Some(asked.clone()), error))
+        }
+        _ => salvage::none(asked.clone(), "it answers another request"),
+    }
 }
 
 fn headers(
@@ -190,6 +272,17 @@ fn headers(
 
 fn value<'a>(head: &'a ResponseHead, name: &str) -> Option<&'a str> {
     head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| header.value.as_str())
+}
+
+/// What a person needs of a body that is no message: nothing of a page, which is for browsers.
+fn excerpt(kind: &str, body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let is_page = kind.starts_with("text/html") || text.trim_start().starts_with('<');
+    match text.trim() {
+        "" => "nothing else".to_owned(),
+        _ if is_page => "a page for browsers, and no message".to_owned(),
+        text => text.chars().take(200).collect(),
+    }
 }
 
 /// What every answer may be instead of an answer.
@@ -231,26 +324,37 @@ impl StreamableHttpClient for Errand {
         if head.status == 404 && session_id.is_some() {
             return Err(Fault::SessionExpired);
         }
+        let asked = match &message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+            ClientJsonRpcMessage::Response(_)
+            | ClientJsonRpcMessage::Notification(_)
+            | ClientJsonRpcMessage::Error(_) => None,
+        };
         let session = value(&head, SESSION).map(str::to_owned);
         let kind = value(&head, "content-type").unwrap_or_default().to_ascii_lowercase();
-        if (200..300).contains(&head.status) && kind.starts_with(EVENTS) {
-            return Ok(StreamableHttpPostResponse::Sse(self.events(feed), session));
+        let is_good = (200..300).contains(&head.status);
+        if is_good && kind.starts_with(EVENTS) {
+            return Ok(StreamableHttpPostResponse::Sse(self.events(feed, asked), session));
         }
         let body = self.whole(feed).await?;
-        let expects_answer = matches!(message, ClientJsonRpcMessage::Request(_));
-        match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
-            Ok(answer) if kind.starts_with(JSON) => Ok(StreamableHttpPostResponse::Json(answer, session)),
-            _ if (200..300).contains(&head.status) && !expects_answer => Ok(StreamableHttpPostResponse::Accepted),
-            Err(fault) if (200..300).contains(&head.status) && kind.starts_with(JSON) => {
-                match salvage::answer(&body, &fault) {
-                    Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
-                    None => Err(Fault::Client(NoAnswer::Unreadable(fault))),
-                }
+        let read = serde_json::from_slice::<ServerJsonRpcMessage>(&body);
+        let names_ours = matches!(&read, Ok(JsonRpcMessage::Error(error)) if error.id.is_some() && error.id == asked);
+        if let (Some(asked), true, false) = (&asked, session_id.is_some(), names_ours)
+            && self.may_have_expired(head.status, asked)
+        {
+            return Err(Fault::SessionExpired);
+        }
+        match (read, asked) {
+            (Ok(answer), Some(asked)) if kind.starts_with(JSON) => {
+                Ok(StreamableHttpPostResponse::Json(addressed(answer, &asked), session))
             }
-            _ => {
-                let body = String::from_utf8_lossy(&body).chars().take(200).collect();
-                Err(Fault::Client(NoAnswer::Status { status: head.status, body }))
-            }
+            (Ok(answer), None) if kind.starts_with(JSON) => Ok(StreamableHttpPostResponse::Json(answer, session)),
+            (_, None) if is_good => Ok(StreamableHttpPostResponse::Accepted),
+            (Err(fault), Some(_)) if is_good && kind.starts_with(JSON) => match salvage::answer(&body, &fault) {
+                Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
+                None => Err(Fault::Client(NoAnswer::Unreadable(fault))),
+            },
+            _ => Err(Fault::Client(NoAnswer::Status { status: head.status, body: excerpt(&kind, &body) })),
         }
     }
 
@@ -281,7 +385,7 @@ impl StreamableHttpClient for Errand {
         admitted(&head)?;
         let kind = value(&head, "content-type").unwrap_or_default().to_ascii_lowercase();
         match head.status {
-            200..=299 if kind.starts_with(EVENTS) => Ok(self.events(feed)),
+            200..=299 if kind.starts_with(EVENTS) => Ok(self.events(feed, None)),
             404 if session_id.is_some() => Err(Fault::SessionExpired),
             _ => Err(Fault::ServerDoesNotSupportSse),
         }

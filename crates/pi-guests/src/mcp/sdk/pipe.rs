@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -25,7 +26,10 @@ use pi_extproto::{
     host::{ErrorCode, HostError},
 };
 
-use super::{salvage, throttle::Throttle};
+use super::{
+    salvage,
+    throttle::{Pace, Throttle},
+};
 use crate::mcp::{entry::ProcessRoute, limits::Limits, link::LinkFault};
 
 /// Lines of its error stream that are remembered for whoever asks why it failed.
@@ -76,7 +80,7 @@ impl Program {
         };
         let terms = Terms { occasion: Occasion::Loading, ..Terms::background() };
         let started = desk.hold(command, &route.variables, &terms).await;
-        let (held, pipes) = started.map_err(|error| not_started(&route.command, &error))?;
+        let (held, pipes) = started.map_err(|error| not_started(route, &error))?;
         let (stop, words) = (CancellationToken::new(), Arc::default());
         let (ended, status) = watch::channel(None);
         let verdict = Arc::default();
@@ -90,7 +94,7 @@ impl Program {
             lines,
             reader: Some(BufReader::with_capacity(64 << 10, pipes.stdout)),
             buffer: Vec::new(),
-            throttle: Throttle::new(limits.messages_a_second),
+            throttle: Throttle::new(Pace::new(limits.messages_a_second, desk.clone())),
             junk: 0,
             limits: limits.clone(),
             pen: desk.events().clone(),
@@ -313,12 +317,20 @@ async fn next_line(reader: &mut BufReader<impl AsyncRead + Unpin>, buffer: &mut 
     }
 }
 
-fn not_started(command: &str, error: &HostError) -> LinkFault {
+fn not_started(route: &ProcessRoute, error: &HostError) -> LinkFault {
+    let ProcessRoute { command, folder, .. } = route;
     let is_missing =
         error.details.as_ref().and_then(|details| details.get("errno")).is_some_and(|errno| errno == "ENOENT");
-    let message = match is_missing {
-        true => format!("there is no program {command}; install it, or write its full path"),
-        false => error.message.clone(),
+    // The system does not say which of the two it did not find.
+    let message = match (is_missing, folder) {
+        (true, Some(folder)) if Path::new(folder).is_absolute() && !Path::new(folder).is_dir() => {
+            format!("there is no folder {folder} to run it in; its entry names it (\"cwd\")")
+        }
+        (true, Some(folder)) => {
+            format!("there is no program {command}, or no folder {folder} to run it in; look at its entry")
+        }
+        (true, None) => format!("there is no program {command}; install it, or write its full path"),
+        (false, _) => error.message.clone(),
     };
     let is_permanent = is_missing || error.code == ErrorCode::Denied;
     LinkFault::Unreachable { message, is_permanent }

@@ -15,9 +15,13 @@ pub(super) const UNREADABLE: ErrorCode = ErrorCode(i32::MIN);
 
 /// What is said in the place of an answer that cannot be read; nothing if it answers no request, or nobody can tell which.
 pub(super) fn answer(written: &[u8], why: &serde_json::Error) -> Option<RxJsonRpcMessage<RoleClient>> {
-    let id = answered(written)?;
-    let error = ErrorData::new(UNREADABLE, format!("its answer cannot be read: {why}"), None);
-    Some(JsonRpcMessage::Error(JsonRpcError::new(Some(id), error)))
+    Some(none(answered(written)?, &format!("its answer cannot be read: {why}")))
+}
+
+/// Says to whoever made a request that what came is no answer to it.
+pub(super) fn none(asked: RequestId, why: &str) -> RxJsonRpcMessage<RoleClient> {
+    let error = ErrorData::new(UNREADABLE, why.to_owned(), None);
+    JsonRpcMessage::Error(JsonRpcError::new(Some(asked), error))
 }
 
 /// Which request a message answers. One pass over its signs, without a stack: brackets are only counted.
