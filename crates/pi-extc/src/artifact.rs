@@ -24,7 +24,8 @@ use crate::{
     },
     cache::Module,
     component::{self, COMPONENT_ENGINE},
-    container, crates,
+    container,
+    crates::{self, Progress},
     fault::{BuildFault, Fault},
     file, rules,
     scan::Scan,
@@ -49,6 +50,8 @@ pub struct Workshop {
     /// How long bundling may take.
     pub limit: Duration,
     pub compilers: Compilers,
+    /// Who hears what a compiler says while it works.
+    pub progress: Option<Progress>,
 }
 
 /// What is done about an extension of which a program that is not ours makes a component.
@@ -109,7 +112,7 @@ pub struct Evidence {
 
 impl Workshop {
     pub fn new(cache: PathBuf) -> Self {
-        Self { cache, limit: LIMIT, compilers: Compilers::AsBuilt }
+        Self { cache, limit: LIMIT, compilers: Compilers::AsBuilt, progress: None }
     }
 }
 
@@ -140,7 +143,7 @@ pub(crate) async fn build_source(source: &Source, workshop: &Workshop) -> Result
         Ok(Tier::Js) => bundle(source, workshop).await,
         Ok(Tier::Wasm) if crates::is_crate(&source.entry) => match workshop.compilers {
             Compilers::Run => {
-                let component = crates::compile(&source.entry).await?;
+                let component = crates::compile(&source.entry, workshop.progress.as_ref()).await?;
                 as_component(source, Compiled::of(&component, crates::sources(&source.entry))?)
             }
             Compilers::AsBuilt => as_built(source),

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use pi_extproto::{artifact::Finding, artifact::Verdict, capability::Capability};
-use wasmparser::{Parser, Payload};
+use wasmparser::{
+    ComponentAlias, ComponentExternalKind, ComponentOuterAliasKind, ComponentType, ComponentTypeRef,
+    InstanceTypeDeclaration, Parser, Payload,
+};
 
 /// The engine that components are made for. Which release it is stands in the table of dependencies; a test of the tier
 /// compares them.
@@ -19,6 +22,8 @@ const PACKAGE: &str = "pi:extension/";
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Imports {
     names: BTreeSet<String>,
+    /// Those of them that only bring types: there is nothing in them that could be called.
+    types: BTreeSet<String>,
 }
 
 /// Why bytes are no component.
@@ -36,26 +41,75 @@ pub(crate) fn imports(bytes: &[u8]) -> Result<Imports, ComponentFault> {
         return Err(ComponentFault::Module);
     }
     let invalid = |error: wasmparser::BinaryReaderError| ComponentFault::Invalid { problem: error.to_string() };
-    let (mut names, mut depth) = (BTreeSet::new(), 0_usize);
+    let (mut names, mut types, mut depth) = (BTreeSet::new(), BTreeSet::new(), 0_usize);
+    // Whether the types of the component, by their numbers, are instances without a function.
+    let mut are_empty: Vec<bool> = Vec::new();
     for payload in Parser::new(0).parse_all(bytes) {
         match payload.map_err(invalid)? {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if depth == 0 => {
                 for import in section {
-                    names.insert(import.map_err(invalid)?.name.name.to_owned());
+                    let import = import.map_err(invalid)?;
+                    let name = import.name.name.to_owned();
+                    match import.ty {
+                        ComponentTypeRef::Instance(index)
+                            if usize::try_from(index).is_ok_and(|index| are_empty.get(index) == Some(&true)) =>
+                        {
+                            types.insert(name.clone());
+                        }
+                        // It takes a number itself.
+                        ComponentTypeRef::Type(_) => are_empty.push(false),
+                        _ => {}
+                    }
+                    names.insert(name);
+                }
+            }
+            Payload::ComponentTypeSection(section) if depth == 0 => {
+                for kind in section {
+                    are_empty.push(brings_no_function(&kind.map_err(invalid)?));
+                }
+            }
+            Payload::ComponentAliasSection(section) if depth == 0 => {
+                for alias in section {
+                    let is_type = match alias.map_err(invalid)? {
+                        ComponentAlias::InstanceExport { kind, .. } => kind == ComponentExternalKind::Type,
+                        ComponentAlias::Outer { kind, .. } => kind == ComponentOuterAliasKind::Type,
+                        ComponentAlias::CoreInstanceExport { .. } => false,
+                    };
+                    are_empty.extend(is_type.then_some(false));
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 0 => {
+                for export in section {
+                    let is_type = export.map_err(invalid)?.kind == ComponentExternalKind::Type;
+                    are_empty.extend(is_type.then_some(false));
                 }
             }
             _ => {}
         }
     }
-    Ok(Imports { names })
+    Ok(Imports { names, types })
+}
+
+/// Whether a type is that of an instance in which nothing can be called.
+fn brings_no_function(kind: &ComponentType<'_>) -> bool {
+    let is_callable = |declared: &InstanceTypeDeclaration<'_>| {
+        matches!(
+            declared,
+            InstanceTypeDeclaration::Export {
+                ty: ComponentTypeRef::Func(_) | ComponentTypeRef::Instance(_) | ComponentTypeRef::Component(_),
+                ..
+            }
+        )
+    };
+    matches!(kind, ComponentType::Instance(declared) if !declared.iter().any(is_callable))
 }
 
 impl Imports {
     /// What its imports can be used for. Every connector of the package that it does not import it cannot use.
     pub(crate) fn capabilities(&self) -> BTreeSet<Capability> {
-        let connectors = self.names.iter().filter_map(|name| name.strip_prefix(PACKAGE));
+        let connectors = self.names.difference(&self.types).filter_map(|name| name.strip_prefix(PACKAGE));
         needed(connectors.map(|interface| interface.split_once('@').map_or(interface, |(connector, _)| connector)))
     }
 
@@ -114,7 +168,7 @@ mod tests {
     #[test]
     fn script_in_a_component_needs_what_it_names() {
         let names = ["fs", "exec", "http", "session", "log", "types"].map(|name| format!("pi:extension/{name}@1.0.0"));
-        let imports = Imports { names: names.into() };
+        let imports = Imports { names: names.into(), types: BTreeSet::new() };
         let script = r#"import fs from "pi:extension/fs@1.0.0"; import * as log from 'pi:extension/log@1.0.0';
             import { x } from "pi:extension/env@1.0.0"; export const guest = "pi:extension/guest";"#;
         let told = |needs: BTreeSet<Capability>| needs.iter().map(ToString::to_string).collect::<Vec<_>>();

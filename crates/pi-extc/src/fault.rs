@@ -29,6 +29,8 @@ pub enum BuildFault {
     BadArtifact { path: PathBuf, fault: ContainerFault },
     #[error("cargo cannot be started")]
     NoCargo(#[source] io::Error),
+    #[error("{} cannot be compiled: the target {target} is not installed", path.display())]
+    NoTarget { path: PathBuf, target: &'static str },
     #[error("{} does not compile:\n{said}", path.display())]
     Compiler { path: PathBuf, said: String },
     #[error("{} makes no component", path.display())]
@@ -95,7 +97,7 @@ impl BuildFault {
             Self::Unreadable { .. } => "check the name, and who may read it",
             Self::Unwritable { .. } => "check the disk, and who may write there",
             Self::NoEntry { .. } => {
-                "name a file, or a folder with extension.json, package.json (\"pi\": {\"extensions\": […]}) or index.ts"
+                "name a file, or a folder with extension.json, package.json (\"pi\": {\"extensions\": […]}), index.ts or Cargo.toml"
             }
             Self::SeveralEntries { .. } => "name one of the files",
             Self::BadManifest { .. } => "`pi schema manifest` prints what is expected",
@@ -110,6 +112,7 @@ impl BuildFault {
             Self::NoCargo(_) => {
                 "install Rust from https://rustup.rs, and the target with `rustup target add wasm32-wasip2`"
             }
+            Self::NoTarget { .. } => "install the target with `rustup target add wasm32-wasip2`",
             Self::Compiler { said, .. } if said.contains("target may not be installed") => {
                 "install the target with `rustup target add wasm32-wasip2`"
             }

@@ -33,6 +33,7 @@ pub use self::{
     cache::{Bytecode, Cache, Entry, Health, Kind, MachineCode, Module, Pruned},
     component::{COMPONENT_ENGINE, ComponentFault},
     container::{ContainerFault, read as read_container, write as write_container},
+    crates::Progress,
     fault::{BuildFault, CacheFault, Fault},
     frame::frame,
     load::{Loaded, Origin, load},

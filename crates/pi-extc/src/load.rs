@@ -5,14 +5,16 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use pi_extproto::{artifact::Digest, manifest::Tier};
+use pi_extproto::{
+    artifact::{Digest, SourceFile},
+    manifest::Tier,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     artifact::{Artifact, Workshop, build_source},
     cache::{Cache, Kind, key},
-    component, container,
-    crates::is_crate,
+    component, container, crates,
     fault::BuildFault,
     file,
     scan::{Scan, scan},
@@ -136,6 +138,18 @@ impl Loaded {
     /// Whether a source changed since: cheap enough to ask before every use. A file that was only touched did not change.
     pub fn is_stale(&self) -> bool {
         self.state.is_changed(&self.source)
+    }
+
+    /// Whether what was built of it, by a compiler that runs only when somebody asks for it, was built from other sources than
+    /// those that lie here now.
+    pub fn is_outdated(&self) -> bool {
+        let is_compiled = crates::is_crate(&self.source.entry) || is_script(&self.source.entry);
+        let is_other = |it: &SourceFile| {
+            file::read(&self.source.root.join(it.path.as_str())).map(|bytes| Digest::of(&bytes)).ok() != Some(it.digest)
+        };
+        self.source.manifest.tier() == Ok(Tier::Wasm)
+            && is_compiled
+            && self.artifact.descriptor.sources.iter().any(is_other)
     }
 
     /// The folder that is the extension.

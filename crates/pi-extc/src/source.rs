@@ -9,7 +9,11 @@ use pi_extproto::{
 };
 use serde::Deserialize;
 
-use crate::{crates, fault::BuildFault, file};
+use crate::{
+    crates::{self, Described},
+    fault::BuildFault,
+    file,
+};
 
 const SCRIPTS: [&str; 6] = ["ts", "js", "mts", "mjs", "cts", "cjs"];
 const INDEXES: [&str; 4] = ["index.ts", "index.js", "index.mts", "index.mjs"];
@@ -110,7 +114,11 @@ fn of_folder(folder: &Path) -> Result<Vec<Source>, BuildFault> {
     if found.is_empty() {
         return Err(BuildFault::NoEntry { path: folder.to_path_buf() });
     }
-    let package = package.unwrap_or_default();
+    let package = match (package, found.as_slice()) {
+        (Some(package), _) => package,
+        (None, [lone]) if crates::is_crate(lone) => of_crate(lone)?,
+        (None, _) => Package::default(),
+    };
     let folder_name = || fitting_name(&folder.file_name().unwrap_or_default().to_string_lossy());
     let name = package.name.clone().unwrap_or_else(folder_name);
     let described_by = if packaged.is_file() { vec![packaged] } else { Vec::new() };
@@ -229,6 +237,13 @@ fn lone_index(folder: &Path) -> Option<PathBuf> {
 pub(crate) fn is_script(path: &Path) -> bool {
     let is_declaration = path.to_string_lossy().ends_with(".d.ts");
     !is_declaration && path.extension().and_then(|end| end.to_str()).is_some_and(|end| SCRIPTS.contains(&end))
+}
+
+/// What a crate in Rust says of itself.
+fn of_crate(manifest: &Path) -> Result<Package, BuildFault> {
+    let text = file::read_source(manifest)?;
+    let Described { name, version, description } = crates::described(&String::from_utf8_lossy(&text));
+    Ok(Package { name, version, description, ..Package::default() })
 }
 
 /// A folder that is nothing else may be a crate in Rust.

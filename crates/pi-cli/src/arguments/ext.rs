@@ -64,7 +64,7 @@ pub(crate) enum ExtCacheCommand {
 
 #[derive(Args)]
 pub(crate) struct ExtBuildArguments {
-    /// A file, or a folder with extension.json, package.json or an index
+    /// A file (TypeScript, JavaScript, a WebAssembly component), or a folder with extension.json, package.json, an index or, for a crate in Rust, Cargo.toml
     pub(crate) source: PathBuf,
     /// Where extension.artifact and artifact.json are put [default: dist in the extension's folder]
     #[arg(short, long, value_name = "DIR")]
@@ -164,7 +164,7 @@ pub(crate) enum Profile {
 /// The extension, and under which rules it is tried.
 #[derive(Args)]
 pub(crate) struct TriedArguments {
-    /// A file, a folder or a package
+    /// A file, a folder or a package; for tools and commands also an MCP server (mcp:NAME)
     #[arg(value_name = "FILE|DIR", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) source: String,
     /// The rules for this run [default: those of the settings]

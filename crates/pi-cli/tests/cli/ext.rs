@@ -38,6 +38,32 @@ fn new_extension_is_built_scanned_signed_and_trusted() {
     }
 }
 
+/// The compiler would be told last of all that it cannot finish.
+#[cfg(unix)]
+#[test]
+fn missing_target_is_told_before_anything_is_compiled() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new()
+        .with("own/Cargo.toml", "[package]\nname = \"own\"\nversion = \"1.2.3\"\n")
+        .with("bin/rustc", "#!/bin/sh\necho /no/such/libraries\n")
+        .with("bin/cargo", "#!/bin/sh\n: > ran\nexit 1\n");
+    for program in ["bin/rustc", "bin/cargo"] {
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(world.path().join(program), executable).expect("it is ours");
+    }
+    let mut command = world.command("ext build own");
+    command.env("PI_CODING_AGENT_DIR", world.path().join("agent")).env("PATH", world.path().join("bin"));
+    let shown = world::shown(&command.output().expect("pi runs"));
+    assert!(shown.contains("the target wasm32-wasip2 is not installed"), "{shown}");
+    assert!(shown.contains("rustup target add wasm32-wasip2"), "{shown}");
+    assert!(!world.path().join("ran").exists(), "{shown}");
+    // One that is not built is none of another kind for that.
+    let described = r#"{"name":"own","version":"1.2.3","api_version":"1.0","entry":"Cargo.toml","engine":"wasm"}"#;
+    let world = world.with("own/extension.json", described);
+    let listed = run(&world, "ext list -e own --json");
+    assert!(listed.contains("\"tier\":\"wasm\""), "{listed}");
+}
+
 /// The test that comes with a new extension passes, and fails when the extension says something else.
 #[test]
 fn test_of_a_new_extension_runs_with_any_node() {

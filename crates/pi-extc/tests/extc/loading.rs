@@ -1,6 +1,7 @@
 //! Building at first load, and again when sources change.
 
-use pi_extc::{Loaded, Origin, load};
+use pi_extc::{Loaded, Origin, load, sources, write_container};
+use pi_extproto::artifact::Digest;
 
 use super::house::{House, said};
 
@@ -98,4 +99,28 @@ async fn component_comes_from_the_cache_with_what_was_found_in_it() {
     let rules = |loaded: &Loaded| loaded.scan.findings().iter().map(|it| it.rule.clone()).collect::<Vec<_>>();
     assert_eq!(rules(&third), ["component.import"]);
     assert_eq!(rules(&fourth), rules(&third));
+}
+
+#[tokio::test]
+async fn component_that_was_built_from_other_sources_says_so() {
+    let cargo = "[package]\nname = \"own-one\"\nversion = \"1.2.3\"\ndescription = \"Does nothing.\"\n";
+    let house = House::new(&[("Cargo.toml", cargo), ("src/lib.rs", "fn first() {}")]);
+    std::fs::write(house.path("x.wasm"), COMPONENT).expect("a file");
+    let mut artifact = house.build("x.wasm").await.unwrap_or_else(|fault| panic!("{fault}"));
+    std::fs::remove_file(house.path("x.wasm")).expect("it was there");
+    let source = serde_json::json!([{ "path": "src/lib.rs", "digest": Digest::of(b"fn first() {}"), "size": 13 }]);
+    artifact.descriptor.sources = serde_json::from_value(source).expect("a list of files");
+    artifact.descriptor.sizes.sources = 13;
+    std::fs::create_dir(house.path("dist")).expect("a folder");
+    std::fs::write(house.path("dist/extension.artifact"), write_container(&artifact)).expect("a file");
+
+    let built = loaded(&house).await;
+    assert!(!built.is_outdated());
+    // What cargo knows of it needs no second description.
+    let manifest = &sources(&house.root()).expect("a source")[0].manifest;
+    assert_eq!((manifest.name.as_str(), manifest.version.as_str()), ("own-one", "1.2.3"));
+    assert_eq!(manifest.description.as_deref(), Some("Does nothing."));
+    house.write("src/lib.rs", "fn second() {}");
+    assert!(built.is_outdated());
+    assert!(loaded(&house).await.is_outdated(), "also where it was kept");
 }

@@ -125,7 +125,13 @@ impl Built {
         let place = (one.root().to_owned(), one.entry().to_owned());
         let origins = vec![one.origin().display().to_string()];
         let own = own(&one, &yard.home);
-        let built = Self::of(&one.artifact, &one.scan, &signature, place, yard)?;
+        let mut built = Self::of(&one.artifact, &one.scan, &signature, place, yard)?;
+        if one.is_outdated() {
+            let again = one.root().display();
+            built.notices.push(format!(
+                "it was built from older sources; `pi ext build {again}` builds it from those that are there"
+            ));
+        }
         Ok(Self { origins, own, sources: one.artifact.sources, ..built })
     }
 

@@ -1,10 +1,14 @@
 //! `pi ext build`: from sources to an artifact.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    pin::pin,
+};
 
 use pi_extc::{Artifact, Cache, Compilers, Loaded, SIGNATURE, Workshop, load, write_container};
 use pi_extproto::{artifact::Verdict, manifest::Tier};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::place::{self, CONTAINER, DESCRIPTOR};
 use crate::{
@@ -27,9 +31,19 @@ pub(crate) fn run(
     let folder = place::cache(environment)?;
     let cache = Cache::open(&folder).map_err(ExtFailure::Cache)?;
     // Somebody asks for it, so compilers may run.
-    let workshop = Workshop { compilers: Compilers::Run, ..Workshop::new(folder) };
+    let (progress, mut said) = mpsc::unbounded_channel();
+    let workshop = Workshop { compilers: Compilers::Run, progress: Some(progress), ..Workshop::new(folder) };
     console.remark(&format!("building {}", arguments.source.display()));
-    let built = runtime::start()?.block_on(load(&arguments.source, &workshop, &cache)).map_err(ExtFailure::Build)?;
+    let built = runtime::start()?.block_on(async {
+        let mut building = pin!(load(&arguments.source, &workshop, &cache));
+        loop {
+            tokio::select! {
+                built = &mut building => return built,
+                Some(line) = said.recv() => console.activity(&line),
+            }
+        }
+    });
+    let built = built.map_err(ExtFailure::Build)?;
     let several = built.len() > 1;
     for loaded in &built {
         let folder = target(arguments, loaded, several);

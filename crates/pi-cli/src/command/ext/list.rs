@@ -159,7 +159,9 @@ async fn look_at(
     let path = source.path.display().to_string();
     // Of what cannot be built only the name of the file is known.
     let stem = source.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_component = source.path.extension().is_some_and(|ending| ending == "wasm");
+    let described = || pi_extc::sources(&source.path).ok().and_then(|found| found.first()?.manifest.tier().ok());
+    // A crate that nobody has built yet is a component all the same.
+    let told = || described().unwrap_or(Tier::Js);
     let broken = |id: String, tier: Tier, why: String| Listed {
         past: past.of(&id),
         id,
@@ -174,7 +176,7 @@ async fn look_at(
     };
     let prepared: PreparedGuest = match trial.prepare(source.clone()).await {
         Ok(prepared) => prepared,
-        Err(fault) => return broken(stem, if is_component { Tier::Wasm } else { Tier::Js }, fault.to_string()),
+        Err(fault) => return broken(stem, told(), fault.to_string()),
     };
     let (id, tier) = (prepared.identity.id.to_string(), prepared.program.tier());
     let version = Some(prepared.identity.version.clone());
