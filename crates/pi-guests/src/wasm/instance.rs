@@ -130,7 +130,8 @@ fn fault(error: &wasmtime::Error, room: &Room) -> GuestFault {
     let message = match error.downcast_ref::<Trap>() {
         Some(Trap::StackOverflow) => return GuestFault::OverLimit { limit: "stack".to_owned() },
         Some(trap) => trap.to_string().trim_start_matches("wasm trap: ").to_owned(),
-        None => format!("{error:#}"),
+        // The innermost cause: around it stands where in the code it was, in numbers that say nothing to anybody.
+        None => error.root_cause().to_string(),
     };
     let words = room.last_words();
     GuestFault::threw(if words.is_empty() {
