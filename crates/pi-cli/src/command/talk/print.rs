@@ -2,6 +2,7 @@
 
 use std::{pin::pin, time::Duration};
 
+use futures_util::FutureExt as _;
 use pi_session::{Cause, Departure, Ending, PromptError, Prompted, Session, Subscription, Wish, input::Utterance};
 use pi_transcript::{
     AgentEvent, Block, Header, Line, Message, StopReason, json::Open, message::AssistantMessage, write_line,
@@ -54,7 +55,7 @@ pub(super) async fn answer(plan: Plan, console: &mut Console) -> Result<Exit, Fa
         }
         // No call failed: the answer is there and says why it is none.
         End::Failed { cause: None, .. } => screen.answer(console),
-        End::Failed { cause: Some(_), .. } | End::Empty(_) | End::Stopped(_) | End::Left(_) => {}
+        End::Failed { cause: Some(_), .. } | End::Reported | End::Empty(_) | End::Stopped(_) | End::Left(_) => {}
     }
     end.tell(keeping, console);
     talk.close(end, &mut screen, console).await
@@ -89,6 +90,8 @@ enum End {
         message: String,
         cause: Option<Cause>,
     },
+    /// A command failed, which was told when it did.
+    Reported,
     Stopped(Stop),
     /// Somebody could not wait: nothing is done any more.
     Left(Stop),
@@ -99,7 +102,7 @@ impl End {
         match self {
             End::Done => Exit::Success,
             End::Failed { cause: Some(cause), .. } if cause.error().code().is_retryable() => Exit::TryAgain,
-            End::Failed { .. } | End::Empty(_) => Exit::No,
+            End::Failed { .. } | End::Reported | End::Empty(_) => Exit::No,
             End::Stopped(stop) | End::Left(stop) => stop.exit(),
         }
     }
@@ -107,7 +110,7 @@ impl End {
     /// Says why there is no answer, and what to do about it.
     fn tell(&self, keeping: Keeping, console: &mut Console) {
         match self {
-            End::Done | End::Left(_) => {}
+            End::Done | End::Reported | End::Left(_) => {}
             End::Empty(told) => console.note(&format!("the answer is empty: {told}")),
             End::Failed { message, cause } => {
                 console.complaint(message);
@@ -186,8 +189,9 @@ impl<'a> Talk<'a> {
         let mut prompting = pin!(async {
             let prompted = session.say(said).await?;
             if matches!(prompted, Prompted::Handled { .. }) {
-                // A command may have begun a run, and what it says is an answer too.
+                // A command may have begun a run, and what it says is an answer too: its events are there when this returns.
                 session.idle().await?;
+                session.flush().await?;
             }
             Ok(prompted)
         });
@@ -195,11 +199,13 @@ impl<'a> Talk<'a> {
         seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut is_settled = false;
         let mut ended = None;
+        let mut reported = Vec::new();
         while ended.is_none() || !is_settled {
             tokio::select! {
                 event = self.events.next() => {
                     let event = event.map_err(SessionFailure::Silent)?;
                     is_settled |= matches!(*event, AgentEvent::AgentSettled { .. });
+                    reported.extend(error_in(&event));
                     witness.take(&event, console);
                 }
                 prompted = &mut prompting, if ended.is_none() => {
@@ -219,10 +225,16 @@ impl<'a> Talk<'a> {
                 _ = seconds.tick(), if self.stopped.is_none() => witness.tick(console),
             }
         }
+        // Those of a run that a command began.
+        while let Some(Ok(event)) = self.events.next().now_or_never() {
+            reported.extend(error_in(&event));
+            witness.take(&event, console);
+        }
         Ok(match ended {
             Some(Prompted::Ran(Ending::Done)) => End::Done,
             Some(Prompted::Ran(Ending::Failed { message, cause })) => End::Failed { message, cause },
             Some(Prompted::Ran(Ending::Aborted)) => End::Stopped(self.stopped.unwrap_or(Stop::Interrupt)),
+            Some(Prompted::Handled { trouble: Some(message), .. }) if is_among(&message, &reported) => End::Reported,
             Some(Prompted::Handled { trouble: Some(message), .. }) => End::Failed { message, cause: None },
             Some(Prompted::Handled { trouble: None, .. }) => End::Done,
             Some(Prompted::Queued(_)) | None => unreachable!("nothing else runs in this session"),
@@ -258,6 +270,19 @@ impl<'a> Talk<'a> {
             witness.take(&event, console);
         }
         Ok(end.exit())
+    }
+}
+
+/// Whether it was told before: the event says behind it where in the source it was.
+fn is_among(message: &str, reported: &[String]) -> bool {
+    reported.iter().any(|told| told.starts_with(message))
+}
+
+/// What went wrong in an extension, as the event tells it.
+fn error_in(event: &AgentEvent) -> Option<String> {
+    match event {
+        AgentEvent::ExtensionError { error, .. } => Some(error.clone()),
+        _ => None,
     }
 }
 
