@@ -1,6 +1,6 @@
 //! An extension that keeps the model away from files that hold secrets and from commands that cannot be undone.
 //!
-//! It hears every tool call before it runs. What is dangerous is asked about where somebody can answer, and blocked
+//! It hears every tool call before it runs, and nothing that a person types: that is theirs to do. What is dangerous is asked about where somebody can answer, and blocked
 //! otherwise. [`rules`] says what is dangerous, without a host.
 
 pub mod rules;
@@ -17,7 +17,7 @@ pub struct Guard;
 
 impl Extension for Guard {
     fn register(&mut self) -> Result<Register, ErrorReport> {
-        let event_hooks = Some(vec![Hook::ToolCall, Hook::UserBash]);
+        let event_hooks = Some(vec![Hook::ToolCall]);
         Ok(Register { event_hooks, ..register("guard", env!("CARGO_PKG_VERSION")) })
     }
 

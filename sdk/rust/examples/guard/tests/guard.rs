@@ -19,7 +19,7 @@ fn outcome(host: TestHost, line: &str) -> (ToolCallOutcome, Vec<String>) {
 #[test]
 fn it_hears_tool_calls_and_offers_nothing() {
     let stage = Stage::<Guard>::new(TestHost::new());
-    assert_eq!(stage.registered.event_hooks, Some(vec![Hook::ToolCall, Hook::UserBash]));
+    assert_eq!(stage.registered.event_hooks, Some(vec![Hook::ToolCall]));
     assert_eq!(stage.registered.tools, None);
 }
 
