@@ -196,7 +196,7 @@ fn extensions_are_listed_with_what_they_did() {
         let expected = json!({"extensionId": "concierge", "tier": "js", "enabled": true, "state": "running",
             "tools": ["greet", "ask", "pick", "show"], "commands": ["hello", "choose"]});
         assert!(fits(one, &expected), "{one}");
-        assert!(one["calls"].as_u64() > Some(0), "its status line is a call: {one}");
+        assert!(one["calls"].as_u64() > Some(0), "its tool was called: {one}");
         let everywhere = client.ask(&json!({"type": "list_extensions", "id": "l2"})).await;
         assert!(fits(&everywhere["data"]["extensions"][0], &expected), "{everywhere}");
     });

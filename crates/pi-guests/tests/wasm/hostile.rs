@@ -39,6 +39,8 @@ async fn contained(tool: &str, expected: &str) {
     assert_eq!(call(&guest, "count", unlimited()).await, "1");
     let fault = call(&guest, tool, unlimited()).await;
     assert!(fault.starts_with(expected), "{tool}: {fault}");
+    // The model reads it: one line, and no numbers of functions.
+    assert!(!fault.contains('\n') && !fault.contains("wasm function"), "{tool}: {fault}");
     assert_eq!(call(&guest, "count", unlimited()).await, "1", "after {tool}");
 }
 
