@@ -117,7 +117,7 @@ async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Resu
 
 /// What was made of its source here was scanned when it was; what was taken as somebody built it is looked at again.
 async fn scan_of(source: &Source, artifact: &Artifact, workshop: &Workshop, cache: &Cache) -> Result<Scan, BuildFault> {
-    let is_component_itself = || !is_crate(&source.entry) && !is_script(&source.entry);
+    let is_component_itself = || !crates::is_crate(&source.entry) && !is_script(&source.entry);
     match source.manifest.tier() {
         Ok(Tier::Js) => Ok(Scan::of_built(artifact)),
         Ok(Tier::Wasm) if is_component_itself() => Ok(Scan::of_built(artifact)),

@@ -31,6 +31,7 @@ pub(crate) fn take_over(folder: &Path) {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests lay out files")]
 mod tests {
     use super::*;
 

@@ -93,7 +93,7 @@ impl Seat {
     pub(crate) fn amend(&self, policy: &str) {
         let settings = format!(r#"{{"extensions":{{"policy":{policy}}}}}"#);
         let policy = config::load(settings.as_bytes()).expect("a policy").value;
-        self.dispatcher.amend(&policy).expect("nothing else was decided");
+        self.dispatcher.amend(&policy, None).expect("nothing else was decided");
     }
 
     /// What the ledger says: event, whose it is, and the message, line by line.
