@@ -486,7 +486,7 @@ mod tests {
         assert_eq!(judged.changed[0].arguments, [r#"~ properties.path.type: "string" → "object""#]);
         // Arguments for which there is no room are only told to have changed.
         let long = |kind: &str| typed("b", &format!("{kind}{}", "x".repeat(LARGEST as usize)));
-        pins.judge(&server, "", vec![long("1")]).expect("a judgement");
+        pins.accept(&server, &[long("1")]).expect("a record");
         let judged = pins.judge(&server, "", vec![long("2")]).expect("a judgement");
         assert_eq!(judged.changed[0].arguments, ["they changed; how they were is not recorded"]);
     }
