@@ -472,7 +472,7 @@ impl Stage {
                 Act::See(text) => drop(tmux.wait(text, |screen| self.general(screen).contains(text.as_str()))),
                 Act::Twice(text) => drop(tmux.wait(text, |screen| screen.matches(text.as_str()).count() == 2)),
                 Act::Gone(text) => drop(tmux.wait(&format!("the end of {text}"), |screen| !screen.contains(text))),
-                Act::Type(text) => tmux.type_text(text),
+                Act::Type(text) => tmux.type_text(&self.special(text)),
                 Act::Press(key) => tmux.press(key),
                 Act::Asked(count) => {
                     self.room.runtime.block_on(self.room.server.received(self.seen + count));

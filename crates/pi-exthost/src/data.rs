@@ -42,7 +42,7 @@ mod tests {
         assert_ne!(at("notes", "/a"), at("notes", "/b"));
         assert_ne!(at("@me/notes", "/a"), at("me/notes", "/a"));
         let name = at("@me/../notes", "/a").file_name().expect("a name").to_string_lossy().into_owned();
-        assert!(name.starts_with("+me+..+notes@") && name.len() == 26, "{name}");
+        assert!(name.starts_with("+me+..+notes@") && name.len() == 25, "{name}");
     }
 
     #[test]

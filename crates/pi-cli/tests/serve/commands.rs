@@ -305,7 +305,7 @@ fn model_without_a_key_is_told_with_the_variable_to_set() {
         check(&unknown, &json!({"success": false, "code": "model_not_found", "error": "Model not found: nobody/m"}));
         assert_eq!(unknown["field"], Value::Null, "{unknown}");
         check(&client.ask(&set("3", "scripted", "other")).await, &json!({"success": true}));
-        let told = client.ask(&json!({"type": "get_available_models", "id": "4", "sessionId": "s"})).await;
+        let told = client.ask(&json!({"type": "get_available_models", "id": "5", "sessionId": "s"})).await;
         let lacking = told["data"]["lacking"].as_array().expect("a list");
         let expected = json!({"provider": "openai", "id": "gpt-5.5", "needs": ["OPENAI_API_KEY"]});
         assert!(lacking.contains(&expected), "{lacking:?}");
