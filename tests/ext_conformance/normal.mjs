@@ -69,11 +69,12 @@ export function legible(value, folders) {
   return clean(value, { folders, changing: true });
 }
 
-/** What differs between two runs of the same program: colours, moments, durations, identities, processes, temporary names. */
+/** What differs between two runs of the same program: colours, moments, days, durations, identities, processes, temporary names. */
 function constant(text) {
   return text
     .replaceAll(/\u001b\[[0-9;?]*[a-zA-Z]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g, "")
     .replaceAll(/\b\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d([:-]\d\d)?([.-]\d+)?(Z|[+-]\d\d:?\d\d)?/g, "<moment>")
+    .replaceAll(/\b\d{1,2}\/\d{1,2}\/\d{4}\b/g, "<day>")
     .replaceAll(/ext-conformance-[A-Za-z0-9]{6}/gi, "ext-conformance")
     .replaceAll(/<temporary>\/pi-ext-[^/]+\//g, "<temporary>/")
     .replaceAll(/(<temporary>\/[\w.-]*?-)([0-9a-f]{12}|[A-Za-z0-9]{6})(?=[/"'`\s]|$)/g, "$1<chance>")

@@ -25,7 +25,7 @@ export function page(corpus, rows, { missing, unloaded }, { examples, packages }
     "",
     ...summary(examples, packages),
     "",
-    "What must differ between two runs is made equal first: the folders of the run and of the corpus, temporary names, colours, moments and",
+    "What must differ between two runs is made equal first: the folders of the run and of the corpus, temporary names, colours, moments, days and",
     "clock times, durations in seconds or milliseconds, UUIDs, numbers of processes, stacks of errors, frames of spinners, the patch that newer versions of Pi",
     "add to what `edit` tells, and the host's own notice that something was denied. Effects are ordered within their kind; one that comes a step later is equal if all come in",
     "their order. A step at which the real Pi wanted the network, which is closed to both, or a program or a native module of the machine, is compared by its",
