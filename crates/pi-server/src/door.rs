@@ -2,7 +2,7 @@
 //!
 //! Whoever holds the token of this server may, and nobody else, on loopback too: other users and other programs of this
 //! machine reach it as well. A browser cannot send a token with a WebSocket, so it brings a ticket that works once and
-//! gets a [`cookie`] for it that the token has sealed. Pages of other sites are told by `Host` and `Origin` and never get as
+//! gets a cookie for it that the token has sealed. Pages of other sites are told by `Host` and `Origin` and never get as
 //! far as a credential.
 //!
 //! Start with [`Door::enter`].
