@@ -100,7 +100,7 @@ pub fn read(file: &[u8]) -> Result<Artifact, ContainerFault> {
     Ok(artifact)
 }
 
-/// The same for what [`write`] made on this machine and the cache kept under its seal: whoever checked that knows that the
+/// The same for what [`write()`] made on this machine and the cache kept under its seal: whoever checked that knows that the
 /// bytes are those that were written, so that none of their digests is made a second time.
 pub(crate) fn read_kept(file: &[u8]) -> Result<Artifact, ContainerFault> {
     let artifact = assembled(&parts(file)?)?;
