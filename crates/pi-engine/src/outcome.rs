@@ -107,13 +107,13 @@ fn twice(before: &Kind, now: &Kind) -> String {
     }
 }
 
-/// What there was too little of.
+/// What there was too little of. Room for outcomes comes when the oldest may be forgotten, in so many milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scarcity {
     /// Commands in flight.
-    InFlight,
+    InFlight { limit: usize },
     /// Room for outcomes that must be kept: their number.
-    OutcomeCount,
+    OutcomeCount { limit: usize, room_in_ms: u64 },
     /// Room for outcomes that must be kept: their bytes.
-    OutcomeBytes,
+    OutcomeBytes { limit: usize, room_in_ms: u64 },
 }

@@ -44,6 +44,11 @@ impl<B> Shelf<B> {
         self.bytes
     }
 
+    /// When the oldest outcome was there.
+    pub(crate) fn oldest(&self) -> Option<Time> {
+        self.kept.front().map(|kept| kept.finished)
+    }
+
     pub(crate) fn touches(&self) -> u64 {
         self.touches
     }

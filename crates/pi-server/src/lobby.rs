@@ -12,11 +12,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use pi_engine::{Announcement, ClientName, Ending, Header, Outcome, Phase, Refusal, Replay, Request};
+use pi_engine::{Announcement, ClientName, Ending, Header, Outcome, Phase, Refusal, Replay, Request, Scarcity};
 use pi_wire::{
     Command, Error, Response, ServerEvent,
     command::Lifecycle,
-    error::{Identity as Twice, PendingScope},
+    error::{BusyLimit, Identity as Twice, PendingScope},
     event::{CommandPhase, FinishedCommand},
     id::{CommandId, IdempotencyKey},
     registry::Kind,
@@ -345,12 +345,23 @@ fn translate(refusal: &Refusal, why: &dyn Fn() -> String) -> Error {
     match refusal {
         Refusal::ConflictingId { id, before, now } => conflict(Twice::Id, id.as_str(), before, now),
         Refusal::ConflictingKey { key, before, now } => conflict(Twice::IdempotencyKey, key.as_str(), before, now),
-        Refusal::Busy(_) => Error::Busy { retry_after_ms: BUSY_MS },
+        Refusal::Busy(scarcity) => busy(*scarcity),
         Refusal::TooManyPending { limit } => too_many_pending(*limit),
         Refusal::JournalUnavailable => Error::JournalUnavailable { reason: why() },
         Refusal::ShuttingDown => Error::ShuttingDown,
         Refusal::ShutDown => Error::ShutDown,
     }
+}
+
+/// Which limit it is, and when there is room again.
+fn busy(scarcity: Scarcity) -> Error {
+    let number = |limit: usize| u64::try_from(limit).unwrap_or(u64::MAX);
+    let (limit, room_in_ms) = match scarcity {
+        Scarcity::InFlight { limit } => (BusyLimit::InFlight(number(limit)), 0),
+        Scarcity::OutcomeCount { limit, room_in_ms } => (BusyLimit::Outcomes(number(limit)), room_in_ms),
+        Scarcity::OutcomeBytes { limit, room_in_ms } => (BusyLimit::OutcomeBytes(number(limit)), room_in_ms),
+    };
+    Error::Busy { limit, retry_after_ms: room_in_ms.max(BUSY_MS) }
 }
 
 pub(crate) fn too_many_pending(limit: usize) -> Error {

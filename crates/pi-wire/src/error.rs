@@ -49,6 +49,19 @@ pub enum PendingScope {
     Transport,
 }
 
+/// Which limit makes a server busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BusyLimit {
+    #[error("server.maxInFlight is {0}")]
+    InFlight(u64),
+    #[error("server.outcomesMost is {0}: so many outcomes are kept for commands that are sent again")]
+    Outcomes(u64),
+    #[error("server.outcomesBytes is {0}: so much is kept of outcomes for commands that are sent again")]
+    OutcomeBytes(u64),
+    #[error("more keys wait for this component than it takes")]
+    Keys,
+}
+
 /// What only the server can see about the path of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionPathError {
@@ -157,8 +170,8 @@ pub enum Error {
     Cancelled { command: &'static str },
     #[error("{}", rate_text(*.scope, *.per_minute))]
     RateLimited { scope: RateScope, per_minute: u64, retry_after_ms: u64 },
-    #[error("Server busy - too many concurrent commands. Please retry.")]
-    Busy { retry_after_ms: u64 },
+    #[error("Server busy - too many concurrent commands. Please retry. ({})", .limit)]
+    Busy { limit: BusyLimit, retry_after_ms: u64 },
     #[error("Too many pending commands for this {} (max {max})", pending_text(*.scope))]
     TooManyPending { scope: PendingScope, max: u64, retry_after_ms: u64 },
     #[error("Connection limit reached ({limit} connections)")]
@@ -291,7 +304,7 @@ impl Error {
             Self::Panicked { .. } | Self::Internal { .. } => Facts::of(ErrorCode::Internal),
             Self::Cancelled { .. } | Self::Aborted => Facts::of(ErrorCode::Aborted),
             Self::RateLimited { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::RateLimited),
-            Self::Busy { retry_after_ms } => Facts::after(*retry_after_ms, ErrorCode::Busy),
+            Self::Busy { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::Busy),
             Self::TooManyPending { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::TooManyPending),
             Self::ConnectionLimit { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::ConnectionLimit),
             Self::ShuttingDown | Self::ShutDown => Facts::of(ErrorCode::ShuttingDown),

@@ -47,6 +47,31 @@ fn client_with_too_much_pending_can_still_look_and_stop() {
 }
 
 #[test]
+fn server_that_can_keep_no_more_outcomes_says_which_limit_it_is_and_when_there_is_room() {
+    let serving = Serving::with(Script::new(), &["--set", "outcomesMost=100", "--set", "outcomesKept=100"]);
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let set = |id: usize| json!({"type": "set_auto_retry", "id": format!("c{id}"), "sessionId": "s", "enabled": true});
+        let mut done = 0;
+        let refused = loop {
+            let answer = client.ask(&set(done)).await;
+            if answer["success"] != true {
+                break answer;
+            }
+            done += 1;
+        };
+        // Making the session was one as well.
+        assert_eq!(done, 99, "{refused}");
+        let said = "Server busy - too many concurrent commands. Please retry. (server.outcomesMost is 100: so many outcomes are \
+                    kept for commands that are sent again)";
+        check(&refused, &json!({"success": false, "code": "busy", "error": said}));
+        let wait = refused["retryAfterMs"].as_u64().unwrap_or_default();
+        assert!((300_000..=600_000).contains(&wait), "{refused}");
+        check(&client.ask(&set(0)).await, &json!({"success": true, "replayed": true}));
+    });
+}
+
+#[test]
 fn too_many_sessions_are_refused_with_a_time_to_try_again() {
     let serving = Serving::with(Script::new(), &["--set", "maxSessions=1"]);
     serving.block_on(async {

@@ -153,7 +153,7 @@ impl<C, B> Engine<C, B> {
     ) -> Result<(), Refusal> {
         let recorded = header.access.is_recorded();
         if recorded {
-            self.check_room()?;
+            self.check_room(now)?;
             self.reserved += 1;
         }
         let (ticket, name) = (self.ticket(), self.name(header));
@@ -192,7 +192,7 @@ impl<C, B> Engine<C, B> {
             return Err(Refusal::JournalUnavailable);
         }
         if recorded && !names.is_empty() {
-            self.check_room()?;
+            self.check_room(now)?;
             self.reserved += 1;
         }
         let (ticket, name) = (self.ticket(), self.name(header));
@@ -242,7 +242,7 @@ impl<C, B> Engine<C, B> {
 
     fn check_load(&mut self, header: &Header) -> Result<(), Refusal> {
         if self.unanswered >= self.config.max_in_flight {
-            return Err(Refusal::Busy(Scarcity::InFlight));
+            return Err(Refusal::Busy(Scarcity::InFlight { limit: self.config.max_in_flight }));
         }
         let Some(limit) = self.config.pending_limit(header) else { return Ok(()) };
         match self.pending.get(&sender(header)) {
@@ -252,19 +252,23 @@ impl<C, B> Engine<C, B> {
     }
 
     /// Whether one more outcome can be kept as long as it must be.
-    fn check_room(&self) -> Result<(), Refusal> {
+    fn check_room(&self, now: Time) -> Result<(), Refusal> {
         if self.journal.has_failed() {
             return Err(Refusal::JournalUnavailable);
         }
+        self.lack(now).map_or(Ok(()), |scarcity| Err(Refusal::Busy(scarcity)))
+    }
+
+    /// What there is too little of for one more outcome beside those that are kept and those that will be.
+    pub(super) fn lack(&self, now: Time) -> Option<Scarcity> {
         let retention = &self.config.retention;
+        let room_in_ms = || self.durable.oldest().map_or(0, |oldest| oldest.after(retention.keep_ms).since(now));
         if self.durable.len() + self.reserved + 1 > retention.max_count {
-            return Err(Refusal::Busy(Scarcity::OutcomeCount));
+            return Some(Scarcity::OutcomeCount { limit: retention.max_count, room_in_ms: room_in_ms() });
         }
         let reserved = (self.reserved + 1) * retention.reserve_bytes;
-        if self.durable.bytes() + reserved > retention.max_bytes {
-            return Err(Refusal::Busy(Scarcity::OutcomeBytes));
-        }
-        Ok(())
+        let is_over = self.durable.bytes() + reserved > retention.max_bytes;
+        is_over.then(|| Scarcity::OutcomeBytes { limit: retention.max_bytes, room_in_ms: room_in_ms() })
     }
 
     pub(super) fn begin_request(&mut self, header: &Header) {

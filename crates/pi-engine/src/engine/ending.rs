@@ -278,10 +278,11 @@ impl<C, B> Engine<C, B> {
         }
     }
 
-    /// Forgets outcomes that need not be kept any longer.
+    /// Forgets outcomes that need not be kept any longer: those that are old enough, beyond the number that is kept in any
+    /// case, or as many as keep others from being admitted. Without the latter, few large ones would block the server for good.
     pub(super) fn evict(&mut self, now: Time, effects: &mut Vec<Effect<C, B>>) {
-        let keep = &self.config.retention;
-        while self.durable.len() > keep.keep_count
+        let keep = self.config.retention.clone();
+        while (self.durable.len() > keep.keep_count || self.lack(now).is_some())
             && let Some((position, kept)) = self.durable.pop_if(|oldest| now.since(oldest.finished) >= keep.keep_ms)
         {
             self.identities.forget(&kept.names, Place::Durable(position));

@@ -129,9 +129,9 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::ConflictingId { .. } => "refuse conflicting id",
         Refusal::ConflictingKey { .. } => "refuse conflicting key",
-        Refusal::Busy(Scarcity::InFlight) => "refuse in flight",
-        Refusal::Busy(Scarcity::OutcomeCount) => "refuse outcome count",
-        Refusal::Busy(Scarcity::OutcomeBytes) => "refuse outcome bytes",
+        Refusal::Busy(Scarcity::InFlight { .. }) => "refuse in flight",
+        Refusal::Busy(Scarcity::OutcomeCount { .. }) => "refuse outcome count",
+        Refusal::Busy(Scarcity::OutcomeBytes { .. }) => "refuse outcome bytes",
         Refusal::TooManyPending { .. } => "refuse too many pending",
         Refusal::JournalUnavailable => "refuse journal unavailable",
         Refusal::ShuttingDown => "refuse shutting down",

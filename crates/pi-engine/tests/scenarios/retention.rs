@@ -70,6 +70,36 @@ fn bytes_of_outcomes_are_bounded_with_room_for_those_in_flight() {
 }
 
 #[test]
+fn few_large_outcomes_make_room_when_they_are_old_enough() {
+    check(
+        "limits keep=10s keep_count=9 max_bytes=3000 reserve=1000
+         a.1 fork s1        | record a.1
+         durable            | accepted a.1; start a.1
+         done a.1 size=1988 | record a.1 ended
+         durable            | answer a.1 ok
+         a.2 fork s1        | refuse a.2: Server busy - too many concurrent commands. Please retry.
+         wait 9999ms
+         a.2 fork s1        | refuse a.2: Server busy - too many concurrent commands. Please retry.
+         wait 1ms           | forget a.1
+         a.2 fork s1        | record a.2",
+    );
+}
+
+#[test]
+fn as_many_outcomes_as_are_kept_in_any_case_do_not_block_for_good() {
+    check(
+        "limits keep=10s keep_count=1 max_count=1
+         a.1 fork s1        | record a.1
+         durable            | accepted a.1; start a.1
+         done a.1           | record a.1 ended
+         durable            | answer a.1 ok
+         a.2 fork s1        | refuse a.2: Server busy - too many concurrent commands. Please retry.
+         wait 10s           | forget a.1
+         a.2 fork s1        | record a.2",
+    );
+}
+
+#[test]
 fn other_names_need_room_too() {
     check(
         "limits keep=10s keep_count=0 max_count=1

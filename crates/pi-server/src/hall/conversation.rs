@@ -21,7 +21,7 @@ use pi_transcript::{Message, ModelId, ProviderId, SessionId, ThinkingLevel};
 use pi_wire::{
     Data, Error, SessionCommand,
     command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
-    error::Missing,
+    error::{BusyLimit, Missing},
     response::{
         ActiveTools, ChosenModel, CycledModel, CycledThinkingLevel, ForkMessage, ForkMessageList, LackingModel,
         LastAssistantText, MessageList, ModelList, Navigated, SlashCommand, SlashCommandList, SlashCommandSource,
@@ -236,7 +236,7 @@ async fn press(session: &Session, pressed: ExtensionUiKey) -> Result<Outcome, Se
         Ok(()) => done(),
         Err(KeyFault::NotOpen { id }) => Err(Error::NoPendingRequest(id).into()),
         Err(fault @ KeyFault::Keyless { .. }) => Err(Error::Refused { reason: fault.to_string() }.into()),
-        Err(KeyFault::Full { .. }) => Err(Error::Busy { retry_after_ms: 250 }.into()),
+        Err(KeyFault::Full { .. }) => Err(Error::Busy { limit: BusyLimit::Keys, retry_after_ms: 250 }.into()),
     })
 }
 

@@ -15,7 +15,7 @@ const HOUR: u64 = 60 * MINUTE;
 const YEAR: u64 = 365 * 24 * HOUR;
 
 /// Every setting, grouped by what it is about.
-pub static KEYS: [Key; 34] = [
+pub static KEYS: [Key; 36] = [
     Key { name: "listen", meaning: "Where the server listens", kind: Kind::Address },
     Key {
         name: "hosts",
@@ -197,6 +197,20 @@ pub static KEYS: [Key; 34] = [
         (Unit::Commands, 1, 100_000),
         |it| wide(it.engine.retention.keep_count),
         |it, to| it.engine.retention.keep_count = narrow(to),
+    ),
+    number(
+        "outcomesMost",
+        "How many outcomes are known at most; beyond, commands that change something wait until one is old enough",
+        (Unit::Commands, 100, 10_000_000),
+        |it| wide(it.engine.retention.max_count),
+        |it, to| it.engine.retention.max_count = narrow(to),
+    ),
+    number(
+        "outcomesBytes",
+        "The same in bytes",
+        (Unit::Bytes, MIB, TIB),
+        |it| wide(it.engine.retention.max_bytes),
+        |it, to| it.engine.retention.max_bytes = narrow(to),
     ),
     number(
         "historyMs",

@@ -2,7 +2,7 @@
 
 use pi_wire::{
     Error, ErrorCode, Failure, Retry,
-    error::{Identity, Missing, PendingScope, RateScope, SessionPathError},
+    error::{BusyLimit, Identity, Missing, PendingScope, RateScope, SessionPathError},
 };
 
 #[track_caller]
@@ -116,9 +116,10 @@ fn every_refusal_of_the_engine_has_its_words() {
             "Conflicting id 'c': previously used for another 'bash', with other contents",
         ),
         (
-            Error::Busy { retry_after_ms: 1 },
+            Error::Busy { limit: BusyLimit::Outcomes(9), retry_after_ms: 1 },
             ErrorCode::Busy,
-            "Server busy - too many concurrent commands. Please retry.",
+            "Server busy - too many concurrent commands. Please retry. (server.outcomesMost is 9: so many outcomes are kept for \
+             commands that are sent again)",
         ),
         (
             Error::TooManyPending { scope: PendingScope::Client, max: 100, retry_after_ms: 1 },
@@ -218,7 +219,7 @@ fn the_member_to_blame_and_the_time_to_wait_are_named() {
     assert_eq!(blamed(Error::DependencyUnknown("c".into())), (Some("dependsOn"), None));
     assert_eq!(blamed(Error::QueueChanged { expected: 1, actual: 2 }), (Some("revision"), None));
     assert_eq!(blamed(Error::SessionInUse { by: "s".into() }), (Some("sessionPath"), None));
-    assert_eq!(blamed(Error::Busy { retry_after_ms: 7 }), (None, Some(7)));
+    assert_eq!(blamed(Error::Busy { limit: BusyLimit::InFlight(1), retry_after_ms: 7 }), (None, Some(7)));
     assert_eq!(blamed(Error::SessionLimit { limit: 7 }), (None, Some(5_000)));
     assert_eq!(blamed(Error::BashCircuitOpenGlobally { recovery_ms: 8 }), (None, Some(8)));
     let conflict =

@@ -4,6 +4,7 @@ use pi_transcript::{AgentEvent, AssistantMessageEvent, Message, message::UserMes
 use pi_wire::{
     ConnectionOptions, Data, Error, Frame, Kind, Limits, Outcome, Response, Retry,
     command::Lifecycle,
+    error::BusyLimit,
     event::{CommandPhase, FinishedCommand, UpdateForm},
     id::{ClientId, CommandId},
     parse,
@@ -117,7 +118,11 @@ fn a_failure_says_what_to_do() {
     assert_eq!(serde_json::to_value(&response).unwrap(), expected);
     assert_eq!(serde_json::from_value::<Response<Value>>(expected).unwrap(), response);
     assert_eq!(error.code().retry(), Retry::NewId, "the failure is the outcome of this id");
-    assert_eq!(Error::Busy { retry_after_ms: 1 }.code().retry(), Retry::SameId, "it was never admitted");
+    assert_eq!(
+        Error::Busy { limit: BusyLimit::InFlight(1), retry_after_ms: 1 }.code().retry(),
+        Retry::SameId,
+        "it was never admitted"
+    );
     assert_eq!(Error::DependencyUnknown("d".into()).code().retry(), Retry::NewId, "send the dependency first");
 }
 

@@ -47,7 +47,7 @@ impl Reference {
         }
         let waiting = |command: &&Command| !command.answered && command.request.is_some();
         if self.commands.iter().filter(waiting).count() >= self.config.max_in_flight {
-            return Err(Refusal::Busy(Scarcity::InFlight));
+            return Err(Refusal::Busy(Scarcity::InFlight { limit: self.config.max_in_flight }));
         }
         let own =
             |command: &&Command| command.header.principal == header.principal && command.header.client == header.client;
@@ -62,14 +62,7 @@ impl Reference {
             return Err(Refusal::JournalUnavailable);
         }
         if recorded && (header.id.is_some() || header.key.is_some()) {
-            let load = self.load();
-            let retention = &self.config.retention;
-            if load.outcomes + load.reservations + 1 > retention.max_count {
-                return Err(Refusal::Busy(Scarcity::OutcomeCount));
-            }
-            if load.outcome_bytes + load.reserved_bytes + retention.reserve_bytes > retention.max_bytes {
-                return Err(Refusal::Busy(Scarcity::OutcomeBytes));
-            }
+            self.lack().map_or(Ok(()), |scarcity| Err(Refusal::Busy(scarcity)))?;
         }
         Ok(root)
     }

@@ -38,10 +38,22 @@ impl Reference {
         }
     }
 
+    /// Why no further outcome can be kept.
+    pub(super) fn lack(&self) -> Option<Scarcity> {
+        let (load, retention) = (self.load(), &self.config.retention);
+        let kept = self.shelf.first().map(|serial| self.at(*serial).and_then(|oldest| oldest.end.as_ref()));
+        let room_in_ms = kept.flatten().map_or(0, |end| end.kept.after(retention.keep_ms).since(self.now));
+        if load.outcomes + load.reservations + 1 > retention.max_count {
+            return Some(Scarcity::OutcomeCount { limit: retention.max_count, room_in_ms });
+        }
+        let bytes = load.outcome_bytes + load.reserved_bytes + retention.reserve_bytes;
+        (bytes > retention.max_bytes).then_some(Scarcity::OutcomeBytes { limit: retention.max_bytes, room_in_ms })
+    }
+
     /// Drops what need not be remembered.
     pub(super) fn forget_old(&mut self) {
         let retention = self.config.retention.clone();
-        while self.shelf.len() > retention.keep_count {
+        while !self.shelf.is_empty() && (self.shelf.len() > retention.keep_count || self.lack().is_some()) {
             let oldest = self.at(self.shelf[0]).expect("what is kept is in the list");
             let end = oldest.end.as_ref().expect("what is kept ended");
             if self.now.since(end.kept) < retention.keep_ms {
