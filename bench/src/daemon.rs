@@ -91,8 +91,18 @@ impl Ground {
 impl Daemon {
     /// What it needs of the memory, in KiB: what it shares counts in parts.
     pub(crate) fn memory(&self) -> Result<f64> {
+        self.counted("Pss:")
+    }
+
+    /// The same without what comes from files: a server gives pages of its code back while it idles, and they would hide
+    /// what it holds.
+    pub(crate) fn own_memory(&self) -> Result<f64> {
+        self.counted("Pss_Anon:")
+    }
+
+    fn counted(&self, name: &str) -> Result<f64> {
         let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id()))?;
-        let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).context("the kernel says how much")?;
+        let line = rollup.lines().find_map(|line| line.strip_prefix(name)).context("the kernel says how much")?;
         Ok(line.trim().trim_end_matches("kB").trim().parse()?)
     }
 

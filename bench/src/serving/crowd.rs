@@ -23,13 +23,13 @@ pub(super) async fn sessions(ground: &Ground) -> Result<()> {
     // What the first one needs is needed once.
     make_sessions(&mut socket, SESSIONS, 1).await?;
     sleep(Duration::from_millis(500)).await;
-    let before = daemon.memory()?;
+    let before = daemon.own_memory()?;
     let began = Instant::now();
     make_sessions(&mut socket, 0, SESSIONS).await?;
     report("create_session", began.elapsed().as_secs_f64() * 1e9 / SESSIONS as f64, "ns");
     sleep(Duration::from_secs(1)).await;
+    report("idle_session_memory", (daemon.own_memory()? - before) / SESSIONS as f64, "KiB");
     let idle = daemon.memory()?;
-    report("idle_session_memory", (idle - before) / SESSIONS as f64, "KiB");
     report("idle_sessions_threads", daemon.threads()? as f64, "threads");
     stream(&daemon, &mut socket, idle).await
 }
