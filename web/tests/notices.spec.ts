@@ -1,7 +1,7 @@
 /** What goes wrong is said where the person is. */
 import { spawn } from "node:child_process";
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { appendFile, mkdir, readdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, test } from "./support/page";
 import { sessionFile, storeLong } from "./support/long";
 import { gate } from "./support/model";
@@ -87,6 +87,19 @@ test("a session that another program has open says so, and what to do", async ({
   await expect(notice).toHaveCount(0);
   end.open();
   await ended;
+});
+
+test("a conversation that is not written any more says so", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "hello");
+  await desk.settled(page);
+  const folder = join(desk.server.folder, dirname(sessionFile(desk.server, "any")));
+  const [file] = (await readdir(folder)).filter((name) => name.endsWith(".jsonl"));
+  // Another program writes into it: nothing is added to what we do not know.
+  await appendFile(join(folder, file ?? ""), '{"type":"custom","customType":"x","id":"deadbeef","parentId":null,"timestamp":"2026-11-15T10:00:00.000Z"}\n');
+  await desk.say(page, "and again");
+  await expect(page.locator("main .notice.error").filter({ hasText: "not written to its file any more" })).toBeVisible();
 });
 
 test("a browser that is not let in is not told to be offline", async ({ page, desk }) => {

@@ -11,7 +11,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64},
 };
 
-use pi_transcript::{AgentEvent, json::Extra};
+use pi_transcript::AgentEvent;
 use tokio::sync::{Notify, oneshot};
 
 pub(crate) use self::queue::{Brake, Reading, Subscriber, subscription};
@@ -57,7 +57,7 @@ pub(crate) async fn run(mut reports: chute::Receiver<Report<Outgoing>>) {
             }
             Report::Recovered => {
                 failing = None;
-                Outgoing::Events(vec![recovered()])
+                Outgoing::Events(vec![AgentEvent::StorageRecovered])
             }
         };
         match outgoing {
@@ -79,14 +79,9 @@ pub(crate) async fn run(mut reports: chute::Receiver<Report<Outgoing>>) {
     }
 }
 
-/// Clients are told that the conversation is in memory only; Pi has no event for this.
+/// Clients are told that the conversation is in memory only.
 fn failed(fault: &Fault) -> AgentEvent {
-    let members = [("type", "storage_failed".to_owned()), ("message", fault.to_string())];
-    AgentEvent::Other(members.into_iter().map(|(name, text)| (name.to_owned(), text.into())).collect::<Extra>())
-}
-
-fn recovered() -> AgentEvent {
-    AgentEvent::Other(Extra::from_iter([("type".to_owned(), "storage_recovered".into())]))
+    AgentEvent::StorageFailed { message: fault.to_string() }
 }
 
 #[cfg(test)]

@@ -31,9 +31,7 @@ use pi_exthost::port::Mode;
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_policy::Policy;
 use pi_transcript::{
-    AgentEvent, EntryId, Header, Message, ModelId, ThinkingLevel,
-    json::{Extra, Open},
-    message::BashExecutionMessage,
+    AgentEvent, EntryId, Header, Message, ModelId, ThinkingLevel, json::Open, message::BashExecutionMessage,
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -44,7 +42,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::{
     equipment::Equipment,
     hearing::Hearing,
-    intake::{Intake, Words, noticed},
+    intake::{Intake, Words},
     job::Running,
     letter::{Letter, Request},
     scribe::{Scribe, Worth},
@@ -391,11 +389,7 @@ fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     let _ = reply.send(value);
 }
 
-/// What waited to be said, and is not said; Pi has no event for this.
+/// What waited to be said, and is not said.
 fn left_unsaid(unsaid: &[Saying]) -> AgentEvent {
-    let texts: Vec<String> = unsaid.iter().map(Saying::written).collect();
-    AgentEvent::Other(Extra::from_iter([
-        ("type".to_owned(), "messages_unsaid".into()),
-        ("texts".to_owned(), texts.into()),
-    ]))
+    AgentEvent::MessagesUnsaid { texts: unsaid.iter().map(Saying::written).collect() }
 }

@@ -120,7 +120,13 @@ impl Chat {
             AgentEvent::BashExecutionUpdate { delta, .. } => {
                 self.open_command().into_iter().for_each(|card| card.add(delta));
             }
-            AgentEvent::Other(members) => self.other(members),
+            AgentEvent::StorageFailed { message } => {
+                self.note(Tone::Bad, format!("the conversation is not written to its file any more: {message}"));
+            }
+            AgentEvent::StorageRecovered => self.note(Tone::Good, "the conversation is written to its file again"),
+            AgentEvent::Guardrail { message, .. } | AgentEvent::InputNotice { message } => {
+                self.note(Tone::Warning, message.as_str());
+            }
             AgentEvent::TurnStart
             | AgentEvent::TurnEnd { .. }
             | AgentEvent::AutoCompactionStart { .. }
@@ -131,7 +137,11 @@ impl Chat {
             | AgentEvent::ThinkingLevelChanged { .. }
             | AgentEvent::ExtensionUiRequest { .. }
             | AgentEvent::ExtensionUiRender { .. }
-            | AgentEvent::ExtensionUiResolved { .. } => {}
+            | AgentEvent::ExtensionUiResolved { .. }
+            | AgentEvent::MessagesUnsaid { .. }
+            | AgentEvent::OffersChanged
+            | AgentEvent::SessionTree { .. }
+            | AgentEvent::Other(_) => {}
         }
     }
 
@@ -352,19 +362,5 @@ impl Chat {
             _ => true,
         };
         self.items.iter_mut().filter(of_model).for_each(Item::close);
-    }
-
-    /// Events that Pi does not have.
-    fn other(&mut self, members: &serde_json::Map<String, serde_json::Value>) {
-        let text = |name: &str| members.get(name).and_then(serde_json::Value::as_str);
-        match text("type") {
-            Some("storage_failed") => {
-                let why = text("message").unwrap_or_default();
-                self.note(Tone::Bad, format!("the conversation is not written to its file any more: {why}"));
-            }
-            Some("guardrail" | "input_notice") => self.note(Tone::Warning, text("message").unwrap_or_default()),
-            Some("storage_recovered") => self.note(Tone::Good, "the conversation is written to its file again"),
-            _ => {}
-        }
     }
 }

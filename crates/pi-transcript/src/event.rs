@@ -168,10 +168,63 @@ pub enum AgentEvent {
         request_id: RequestId,
         outcome: Outcome,
     },
+    /// Ours: the conversation cannot be written to its file and is in memory only, until it is told that it can be again.
+    StorageFailed {
+        message: String,
+    },
+    /// Ours: the file has everything again.
+    StorageRecovered,
+    /// Ours: something that whoever typed should know, such as a picture that the model cannot see.
+    InputNotice {
+        message: String,
+    },
+    /// Ours: a filter of the provider's guardrails found something.
+    Guardrail {
+        message: String,
+        filter: String,
+        action: GuardrailAction,
+        side: GuardrailSide,
+        /// How many texts it was in.
+        texts: u64,
+        /// It was to be masked and is still there.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[ts(as = "Option<bool>", optional)]
+        left: bool,
+    },
+    /// Ours: what waited to be said, and is not said any more.
+    MessagesUnsaid {
+        texts: Vec<String>,
+    },
+    /// Ours: the lists of commands, models and tools are to be read anew.
+    OffersChanged,
+    /// Ours: the conversation goes on elsewhere in its tree and is to be read anew.
+    SessionTree {
+        new_leaf_id: Option<EntryId>,
+        old_leaf_id: Option<EntryId>,
+    },
     /// A type that we do not know, or a known one with a member that is missing or of the wrong type.
     #[serde(untagged)]
     #[ts(skip)]
     Other(Map<String, Value>),
+}
+
+/// What is done about what a guardrail finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum GuardrailAction {
+    Block,
+    Warn,
+    Log,
+    Mask,
+}
+
+/// Which way a text goes that a guardrail looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum GuardrailSide {
+    /// To the model.
+    Input,
+    Output,
 }
 
 /// What a tool returns.

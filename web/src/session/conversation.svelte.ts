@@ -488,11 +488,6 @@ export class Conversation {
   }
 
   private applyOne(event: AgentEvent): void {
-    // Not one of the events that are written down.
-    if ((event as { type: string }).type === "offers_changed") {
-      this.offers += 1;
-      return;
-    }
     switch (event.type) {
       case "message_end":
         if (event.message.role === "user") {
@@ -567,6 +562,25 @@ export class Conversation {
         return;
       case "bash_execution_update":
         this.shell = { command: this.shell?.command ?? "", output: `${this.shell?.output ?? ""}${event.delta}` };
+        return;
+      case "offers_changed":
+        this.offers += 1;
+        return;
+      case "session_tree":
+        void this.reload();
+        return;
+      case "storage_failed":
+        this.stage.notice("error", t("storage.failed", { why: event.message }));
+        return;
+      case "storage_recovered":
+        this.stage.notice("info", t("storage.recovered"));
+        return;
+      case "input_notice":
+      case "guardrail":
+        this.stage.notice("warning", event.message);
+        return;
+      case "messages_unsaid":
+        event.texts.forEach((text) => this.stage.notice("warning", t("notice.unsaid", { text })));
         return;
       case "extension_error":
         this.stage.notice("error", event.error, event.extensionPath);

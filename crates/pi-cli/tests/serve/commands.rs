@@ -314,6 +314,25 @@ fn model_without_a_key_is_told_with_the_variable_to_set() {
 }
 
 #[test]
+fn model_whose_key_travels_in_the_clear_is_told_when_it_is_chosen() {
+    // On Linux this address leads to this machine, and it is none of those that are near.
+    let own = r#"{"providers": {"acme": {"baseUrl": "http://0.0.0.0:9/v1", "api": "openai-completions",
+        "apiKey": "sk-planted", "models": [{"id": "m"}]}}}"#;
+    let serving = Serving::prepared(Script::new(), &[], |room| write(&room.at("agent/models.json"), own.as_bytes()));
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.ask(&json!({"type": "subscribe", "id": "hear", "sessionId": "s"})).await;
+        client
+            .send(&json!({"type": "set_model", "id": "m", "sessionId": "s", "provider": "acme", "modelId": "m"}))
+            .await;
+        let told = client.expect("a notice", |frame: &Value| frame["event"]["type"] == "input_notice").await;
+        let message = told["event"]["message"].as_str().unwrap_or_default();
+        assert!(message.starts_with("acme: the credential goes over http to a server elsewhere"), "{told}");
+        assert!(!told.to_string().contains("sk-planted"), "{told}");
+    });
+}
+
+#[test]
 fn output_of_a_command_says_to_which_it_belongs() {
     let serving = Serving::start(Script::new());
     serving.block_on(async {

@@ -40,6 +40,13 @@ impl Growing {
             | AgentEvent::ExtensionUiRequest { .. }
             | AgentEvent::ExtensionUiRender { .. }
             | AgentEvent::ExtensionUiResolved { .. }
+            | AgentEvent::StorageFailed { .. }
+            | AgentEvent::StorageRecovered
+            | AgentEvent::InputNotice { .. }
+            | AgentEvent::Guardrail { .. }
+            | AgentEvent::MessagesUnsaid { .. }
+            | AgentEvent::OffersChanged
+            | AgentEvent::SessionTree { .. }
             | AgentEvent::Other(_) => {}
         }
     }

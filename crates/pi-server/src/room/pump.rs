@@ -168,7 +168,7 @@ async fn begin_anew(room: &Room, session: &Session) -> Option<Subscription> {
 
 /// Whether extensions came, went, or offer something else.
 fn is_new_offer(event: &AgentEvent) -> bool {
-    matches!(event, AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "offers_changed"))
+    matches!(event, AgentEvent::OffersChanged)
 }
 
 /// What an event says about the session as a whole. What is rarely waited for is apart: every session has a task that
@@ -214,6 +214,13 @@ async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &
         | AgentEvent::ExtensionUiRequest { .. }
         | AgentEvent::ExtensionUiRender { .. }
         | AgentEvent::ExtensionUiResolved { .. }
+        | AgentEvent::StorageFailed { .. }
+        | AgentEvent::StorageRecovered
+        | AgentEvent::InputNotice { .. }
+        | AgentEvent::Guardrail { .. }
+        | AgentEvent::MessagesUnsaid { .. }
+        | AgentEvent::OffersChanged
+        | AgentEvent::SessionTree { .. }
         | AgentEvent::Other(_) => {}
     }
 }

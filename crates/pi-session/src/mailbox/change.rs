@@ -17,8 +17,11 @@ impl Mailbox {
     pub(super) fn set_model(&mut self, choice: Arc<Choice>, source: ModelSource) {
         let (provider, model) = (choice.provider().clone(), choice.id().into());
         let address = choice.address().map(str::to_owned);
+        let clear = self.parts.models.in_the_clear(&choice);
+        let told =
+            clear.map(|note| AgentEvent::InputNotice { message: format!("{provider}: {note}") }).into_iter().collect();
         let before = std::mem::replace(&mut self.choice, choice);
-        self.append(Vec::new(), vec![Draft::ModelChange { provider, model, address }], Vec::new());
+        self.append(Vec::new(), vec![Draft::ModelChange { provider, model, address }], told);
         self.hearing.notify(selected(&self.choice, Some(&before), source));
     }
 

@@ -25,7 +25,6 @@ use pi_transcript::{
     AgentEvent, Block, EntryId, Message, ModelId, ProviderId,
     drawn::Span,
     event::CompactionResult,
-    json::Extra,
     message::AssistantMessage,
     question::{Approval, Asked, NotifyType},
 };
@@ -201,9 +200,9 @@ impl Mailbox {
         self.tell_offers();
     }
 
-    /// Clients read the lists of commands and models anew; Pi has no event for this.
+    /// Clients read the lists of commands and models anew.
     pub(super) fn tell_offers(&mut self) {
-        self.tell(vec![AgentEvent::Other(Extra::from_iter([("type".to_owned(), "offers_changed".into())]))]);
+        self.tell(vec![AgentEvent::OffersChanged]);
     }
 
     /// Says what is odd about tools that came while the session runs, in one notice for each extension.

@@ -14,7 +14,7 @@ use pi_extproto::{
         event::payload::{InputEvent, InputSource, StreamingBehavior},
     },
 };
-use pi_transcript::{AgentEvent, Block, Content, Message, content::ImageBlock, json::Extra, message::UserMessage};
+use pi_transcript::{AgentEvent, Block, Content, Message, content::ImageBlock, message::UserMessage};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -226,7 +226,7 @@ impl Mailbox {
     fn pass_on(&mut self, arrival: Arrival, taken: Taken) {
         match taken {
             Taken::Ready { saying, notices } => {
-                self.tell(notices.into_iter().map(noticed).collect());
+                self.tell(notices.into_iter().map(|message| AgentEvent::InputNotice { message }).collect());
                 self.admit(*saying, arrival);
             }
             Taken::Handled { by } => match arrival {
@@ -418,12 +418,4 @@ fn picture(block: Block) -> Option<ImageBlock> {
         Block::Image(image) => Some(image),
         Block::Text(_) | Block::Thinking(_) | Block::ToolCall(_) | Block::Other(_) => None,
     }
-}
-
-/// Clients show it to whoever typed; Pi has no event for this.
-pub(crate) fn noticed(message: String) -> AgentEvent {
-    AgentEvent::Other(Extra::from_iter([
-        ("type".to_owned(), "input_notice".into()),
-        ("message".to_owned(), message.into()),
-    ]))
 }

@@ -57,6 +57,13 @@ fn hook(event: &AgentEvent) -> Option<Hook> {
         | AgentEvent::ExtensionUiRequest { .. }
         | AgentEvent::ExtensionUiRender { .. }
         | AgentEvent::ExtensionUiResolved { .. }
+        | AgentEvent::StorageFailed { .. }
+        | AgentEvent::StorageRecovered
+        | AgentEvent::InputNotice { .. }
+        | AgentEvent::Guardrail { .. }
+        | AgentEvent::MessagesUnsaid { .. }
+        | AgentEvent::OffersChanged
+        | AgentEvent::SessionTree { .. }
         | AgentEvent::Other(_) => None,
     }
 }

@@ -11,7 +11,7 @@ use pi_extproto::hook::{
         payload::{SessionBeforeTreeEvent, SessionTreeEvent, TreePreparation},
     },
 };
-use pi_transcript::{AgentEvent, EntryId, Message, json::Extra};
+use pi_transcript::{AgentEvent, EntryId, Message};
 
 use super::{
     Run, aside,
@@ -129,14 +129,9 @@ impl Run {
     }
 }
 
-/// Clients read the conversation anew; Pi has no event for this.
+/// Clients read the conversation anew.
 fn moved(survey: &Survey) -> AgentEvent {
-    let id = |id: &Option<EntryId>| serde_json::to_value(id).expect("an id is JSON");
-    AgentEvent::Other(Extra::from_iter([
-        ("type".to_owned(), "session_tree".into()),
-        ("newLeafId".to_owned(), id(&survey.leaf)),
-        ("oldLeafId".to_owned(), id(&survey.from)),
-    ]))
+    AgentEvent::SessionTree { new_leaf_id: survey.leaf.clone(), old_leaf_id: survey.from.clone() }
 }
 
 /// What a person wrote, to be written anew.

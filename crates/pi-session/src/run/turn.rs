@@ -8,18 +8,19 @@ use pi_exthost::{GuestId, verdict::ContextVerdict};
 use pi_extproto::hook::event::payload::{AfterProviderResponseEvent, ContextEvent};
 use pi_extproto::hook::{Hook, event::Event};
 use pi_provider::{
-    Attempts, CallError, Options,
+    Attempts, CallError, Options, Side,
     assembly::{Assembly, End},
     client::{Answer, Facts, Interceptor, Replacer},
+    guardrail::Finding,
+    manifest::resilience::FilterAction,
     request::Unsendable,
 };
 use pi_transcript::{
     AgentEvent, AssistantMessageEvent, Block, EntryId, Message, ModelId, RequestId, StopReason, ToolCall, ToolCallId,
-    json::{Extra, Loose, Open},
+    event::{GuardrailAction, GuardrailSide},
+    json::{Loose, Open},
     message::AssistantMessage,
 };
-
-use serde_json::Value;
 
 use super::{
     Cause, Retried, Run, Trouble,
@@ -31,7 +32,6 @@ use super::{
 };
 use crate::{
     archive::{Counted, Shown},
-    mailbox::noticed,
     retry::Fault,
 };
 
@@ -125,7 +125,8 @@ impl Run {
         let asked = Prompt { tools: Vec::new(), system: Vec::new(), messages: prompt.messages[new..].to_vec() };
         for Unsendable { kind, why, .. } in self.parts.models.unsendable(&plan.terms.choice, &asked) {
             let model = plan.terms.choice.name();
-            self.tell(noticed(format!("the {kind} was not sent to {model}: {why}"))).await?;
+            let message = format!("the {kind} was not sent to {model}: {why}");
+            self.tell(AgentEvent::InputNotice { message }).await?;
         }
         Ok(())
     }
@@ -226,14 +227,7 @@ impl Run {
     async fn tell_findings(&self, facts: Option<&Facts>) -> Result<(), Gone> {
         let findings = facts.map(|facts| facts.findings.as_slice()).unwrap_or_default();
         for finding in findings {
-            let mut members = Extra::from_iter([
-                ("type".to_owned(), "guardrail".into()),
-                ("message".to_owned(), finding.to_string().into()),
-            ]);
-            if let Value::Object(known) = serde_json::to_value(finding).expect("a finding is JSON") {
-                members.extend(known);
-            }
-            self.tell(AgentEvent::Other(members)).await?;
+            self.tell(found(finding)).await?;
         }
         Ok(())
     }
@@ -333,6 +327,23 @@ fn to_event(step: AssistantMessageEvent, so_far: &AssistantMessage) -> Option<Ag
             Some(AgentEvent::MessageUpdate { message: None, usage: None, assistant_message_event: Box::new(step) })
         }
     }
+}
+
+/// What everybody is told of what a guardrail found.
+fn found(finding: &Finding) -> AgentEvent {
+    let Finding { filter, action, side, texts, left } = finding;
+    let action = match action {
+        FilterAction::Block => GuardrailAction::Block,
+        FilterAction::Warn => GuardrailAction::Warn,
+        FilterAction::Log => GuardrailAction::Log,
+        FilterAction::Mask => GuardrailAction::Mask,
+    };
+    let side = match side {
+        Side::Input => GuardrailSide::Input,
+        Side::Output => GuardrailSide::Output,
+    };
+    let message = finding.to_string();
+    AgentEvent::Guardrail { message, filter: filter.clone(), action, side, texts: *texts as u64, left: *left }
 }
 
 fn calls_of(message: &Message) -> Vec<ToolCall> {

@@ -1,7 +1,6 @@
 //! Events as short lines.
 
 use pi_transcript::{AgentEvent, AssistantMessageEvent, Block, Message, json::Open};
-use serde_json::Value;
 
 /// An event in one line; pieces of an answer are left out, its beginning and its end tell enough.
 pub(crate) fn tell(event: &AgentEvent) -> Option<String> {
@@ -52,7 +51,14 @@ pub(crate) fn tell(event: &AgentEvent) -> Option<String> {
         AgentEvent::AutoCompactionEnd { error_message: Some(error), .. } => format!("compaction fails: {error}"),
         AgentEvent::AutoCompactionEnd { aborted, .. } => format!("compaction ends, aborted: {aborted}"),
         AgentEvent::BashExecutionUpdate { delta, .. } => format!("bash {delta:?}"),
-        AgentEvent::Other(members) => Value::Object(members.clone()).to_string(),
+        AgentEvent::StorageFailed { .. }
+        | AgentEvent::StorageRecovered
+        | AgentEvent::InputNotice { .. }
+        | AgentEvent::Guardrail { .. }
+        | AgentEvent::MessagesUnsaid { .. }
+        | AgentEvent::OffersChanged
+        | AgentEvent::SessionTree { .. }
+        | AgentEvent::Other(_) => serde_json::to_string(event).expect("an event is JSON"),
     })
 }
 

@@ -126,7 +126,7 @@ impl App {
 
     fn hear(&mut self, event: &AgentEvent, now: Duration) {
         // Whoever was told that nothing can be written need not be told again that nothing is.
-        let is_told = is_called(event, "storage_failed") && std::mem::take(&mut self.is_unwritable);
+        let is_told = matches!(event, AgentEvent::StorageFailed { .. }) && std::mem::take(&mut self.is_unwritable);
         if !is_told {
             self.chat.apply(event, now);
         }
@@ -192,10 +192,15 @@ impl App {
             | AgentEvent::AutoRetryEnd { .. }
             | AgentEvent::EntryAppended { .. }
             | AgentEvent::BashExecutionUpdate { .. }
-            | AgentEvent::ExtensionError { .. } => {}
-            AgentEvent::Other(_) if is_called(event, "storage_failed") => self.keeping = Keeping::Failing,
-            AgentEvent::Other(_) if is_called(event, "storage_recovered") => self.keeping = Keeping::Fine,
-            AgentEvent::Other(_) => {}
+            | AgentEvent::ExtensionError { .. }
+            | AgentEvent::InputNotice { .. }
+            | AgentEvent::Guardrail { .. }
+            | AgentEvent::MessagesUnsaid { .. }
+            | AgentEvent::OffersChanged
+            | AgentEvent::SessionTree { .. }
+            | AgentEvent::Other(_) => {}
+            AgentEvent::StorageFailed { .. } => self.keeping = Keeping::Failing,
+            AgentEvent::StorageRecovered => self.keeping = Keeping::Fine,
         }
     }
 
@@ -227,11 +232,6 @@ impl App {
         }
         self.picker = Some(Picker::new(title, choices, selected));
     }
-}
-
-/// Whether it is an event of this type that Pi does not have.
-fn is_called(event: &AgentEvent, name: &str) -> bool {
-    matches!(event, AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == name))
 }
 
 fn place(point: &Point, value: Pick) -> Choice<Pick> {

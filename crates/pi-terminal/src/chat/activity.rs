@@ -106,6 +106,13 @@ impl Activity {
             | AgentEvent::ExtensionUiRequest { .. }
             | AgentEvent::ExtensionUiRender { .. }
             | AgentEvent::ExtensionUiResolved { .. }
+            | AgentEvent::StorageFailed { .. }
+            | AgentEvent::StorageRecovered
+            | AgentEvent::InputNotice { .. }
+            | AgentEvent::Guardrail { .. }
+            | AgentEvent::MessagesUnsaid { .. }
+            | AgentEvent::OffersChanged
+            | AgentEvent::SessionTree { .. }
             | AgentEvent::Other(_) => {}
         }
     }

@@ -186,6 +186,13 @@ impl AgentEvent {
             | Self::ExtensionError { .. }
             | Self::ExtensionUiRequest { .. }
             | Self::ExtensionUiResolved { .. }
+            | Self::StorageFailed { .. }
+            | Self::StorageRecovered
+            | Self::InputNotice { .. }
+            | Self::Guardrail { .. }
+            | Self::MessagesUnsaid { .. }
+            | Self::OffersChanged
+            | Self::SessionTree { .. }
             | Self::Other(_) => None,
         }
     }

@@ -79,6 +79,14 @@ fn everything_else_of_a_session() {
         json!({ "type": "bash_execution_update", "id": "b", "delta": "x" }),
         json!({ "type": "extension_error", "extensionPath": "/e.ts", "event": "tool_call", "error": "boom" }),
         json!({ "type": "extension_ui_resolved", "requestId": "r", "outcome": "timed_out" }),
+        json!({ "type": "storage_failed", "message": "the disk is full" }),
+        json!({ "type": "storage_recovered" }),
+        json!({ "type": "input_notice", "message": "the picture was not sent" }),
+        json!({ "type": "guardrail", "message": "m", "filter": "f", "action": "warn", "side": "input", "texts": 1 }),
+        json!({ "type": "guardrail", "message": "m", "filter": "f", "action": "mask", "side": "output", "texts": 2, "left": true }),
+        json!({ "type": "messages_unsaid", "texts": ["a", "b"] }),
+        json!({ "type": "offers_changed" }),
+        json!({ "type": "session_tree", "newLeafId": "a1b2c3d4", "oldLeafId": null }),
     ] {
         check(&event);
     }

@@ -75,6 +75,13 @@ impl UpdateForm {
             | AgentEvent::ExtensionUiRequest { .. }
             | AgentEvent::ExtensionUiRender { .. }
             | AgentEvent::ExtensionUiResolved { .. }
+            | AgentEvent::StorageFailed { .. }
+            | AgentEvent::StorageRecovered
+            | AgentEvent::InputNotice { .. }
+            | AgentEvent::Guardrail { .. }
+            | AgentEvent::MessagesUnsaid { .. }
+            | AgentEvent::OffersChanged
+            | AgentEvent::SessionTree { .. }
             | AgentEvent::Other(_) => event,
         }
     }

@@ -43,7 +43,7 @@ const ADDED_COMMANDS: [&str; 23] = [
 ];
 
 /// Events that we have and the document has not.
-const ADDED_EVENTS: [&str; 13] = [
+const ADDED_EVENTS: [&str; 20] = [
     "agent_settled",
     "bash_execution_update",
     "connection_closing",
@@ -52,10 +52,17 @@ const ADDED_EVENTS: [&str; 13] = [
     "extension_ui_render",
     "extension_ui_resolved",
     "extensions_changed",
+    "guardrail",
+    "input_notice",
+    "messages_unsaid",
+    "offers_changed",
     "queue_update",
     "session_info_changed",
     "session_snapshot",
+    "session_tree",
     "startup_recovery_summary",
+    "storage_failed",
+    "storage_recovered",
     "thinking_level_changed",
 ];
 

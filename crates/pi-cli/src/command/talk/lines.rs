@@ -65,6 +65,13 @@ fn line(event: &AgentEvent, so_far: &Value) -> String {
             | AgentEvent::ExtensionUiRequest { .. }
             | AgentEvent::ExtensionUiRender { .. }
             | AgentEvent::ExtensionUiResolved { .. }
+            | AgentEvent::StorageFailed { .. }
+            | AgentEvent::StorageRecovered
+            | AgentEvent::InputNotice { .. }
+            | AgentEvent::Guardrail { .. }
+            | AgentEvent::MessagesUnsaid { .. }
+            | AgentEvent::OffersChanged
+            | AgentEvent::SessionTree { .. }
             | AgentEvent::Other(_) => {}
         }
     }

@@ -2,7 +2,6 @@
 
 use pi_transcript::{
     AgentEvent,
-    json::Extra,
     question::{Announcement, Asker, NotifyType, UiRequest},
 };
 
@@ -39,29 +38,16 @@ impl Notes {
                     NotifyType::Error => console.complaint(&message),
                 }
             }
-            AgentEvent::Other(members) if is_called(members, "storage_failed") && self.keeping == Keeping::InVain => {}
-            AgentEvent::Other(members) if is_called(members, "storage_failed") => {
-                let why = members.get("message").and_then(|message| message.as_str()).unwrap_or_default();
-                console.note(&format!("the session is kept in memory only: {why}"));
+            AgentEvent::StorageFailed { .. } if self.keeping == Keeping::InVain => {}
+            AgentEvent::StorageFailed { message } => {
+                console.note(&format!("the session is kept in memory only: {message}"));
             }
-            AgentEvent::Other(members) if is_called(members, "guardrail") || is_called(members, "input_notice") => {
-                console.note(members.get("message").and_then(|message| message.as_str()).unwrap_or_default());
+            AgentEvent::Guardrail { message, .. } | AgentEvent::InputNotice { message } => console.note(message),
+            AgentEvent::MessagesUnsaid { texts } => {
+                texts.iter().for_each(|text| console.note(&format!("not said any more: {text}")));
             }
-            AgentEvent::Other(members) if is_called(members, "messages_unsaid") => {
-                let texts = members.get("texts").and_then(|texts| texts.as_array()).into_iter().flatten();
-                for text in texts.filter_map(|text| text.as_str()) {
-                    console.note(&format!("not said any more: {text}"));
-                }
-            }
-            AgentEvent::Other(members) if is_called(members, "storage_recovered") => {
-                console.note("the session is on the disk again");
-            }
+            AgentEvent::StorageRecovered => console.note("the session is on the disk again"),
             _ => {}
         }
     }
-}
-
-/// Whether an event that Pi does not have is of this type.
-fn is_called(members: &Extra, name: &str) -> bool {
-    members.get("type").is_some_and(|kind| kind == name)
 }
