@@ -12,7 +12,6 @@ mod target;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use ts_rs::TS;
 
 use pi_transcript::json::{Digest, Extra, canonical, present};
@@ -157,10 +156,7 @@ impl Correlation {
 /// What the ledger records instead of the parameters of a call: the digest of the canonical form of method and
 /// parameters. Equal on every tier and in every language that follows RFC 8785.
 pub fn params_hash(method: &Method, params: &Object) -> Digest {
-    let mut hashed = Object::new();
-    hashed.insert("method".to_owned(), Value::from(method.as_str()));
-    hashed.insert("params".to_owned(), Value::Object(params.clone()));
-    canonical::digest(&Value::Object(hashed))
+    canonical::digest_of_two(("method", method.as_str()), ("params", params))
 }
 
 #[cfg(test)]
