@@ -6,7 +6,7 @@
 pub mod payload;
 
 use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Serialize, Serializer, de::DeserializeOwned};
 use serde_json::Value;
 
 use self::payload::*;
@@ -21,6 +21,9 @@ pub struct BadEvent {
     #[source]
     pub source: serde_json::Error,
 }
+
+/// What an event says, for whoever writes it: an object, without the detour of [`Event::write`].
+pub struct Said<'e>(pub &'e Event);
 
 macro_rules! events {
     (
@@ -60,12 +63,32 @@ macro_rules! events {
                 }
             }
 
+            /// Its name, as a message of the protocol carries it.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(Self::$typed(_) => Hook::$typed.as_str(),)*
+                    $(Self::$bare => Hook::$bare.as_str(),)*
+                    Self::Other(other) => &other.name,
+                }
+            }
+
             /// Name and data of the event, as a message of the protocol carries them.
             pub fn write(&self) -> (&str, Option<Object>) {
                 match self {
                     $(Self::$typed(payload) => (Hook::$typed.as_str(), Some(object(payload))),)*
                     $(Self::$bare => (Hook::$bare.as_str(), None),)*
                     Self::Other(other) => (&other.name, other.data.clone()),
+                }
+            }
+        }
+
+        impl Serialize for Said<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self.0 {
+                    $(Event::$typed(payload) => payload.serialize(serializer),)*
+                    $(Event::$bare => Object::new().serialize(serializer),)*
+                    Event::Other(OtherEvent { name: _, data: Some(data) }) => data.serialize(serializer),
+                    Event::Other(OtherEvent { name: _, data: None }) => Object::new().serialize(serializer),
                 }
             }
         }
@@ -263,7 +286,9 @@ mod tests {
             let data = data.as_object().cloned();
             let event = Event::read(name, data.clone()).unwrap_or_else(|bad| panic!("{bad}"));
             assert_eq!(event.hook(), Hook::find(name));
-            assert_eq!(event.write(), (name, data));
+            assert_eq!((event.name(), event.write()), (name, (name, data.clone())));
+            let said = serde_json::to_value(Said(&event)).expect("JSON");
+            assert_eq!(said, Value::Object(data.unwrap_or_default()));
         }
     }
 

@@ -1,10 +1,12 @@
 //! The Pi API inside a runtime: jobs are handed to it, and it says what its extension offers.
 
+use std::sync::Arc;
+
 use rquickjs::{CaughtError, Ctx, Function, Object, Persistent, Value, function::IntoArgs};
 use serde_json::{Value as Json, json};
 
 use pi_exthost::guest::{Rendering, ResultState, Subject, ToolDrawing};
-use pi_extproto::hook::event::Event;
+use pi_extproto::hook::event::Said;
 
 use super::{
     job::{JobId, Task},
@@ -43,6 +45,7 @@ impl<'js> Api<'js> {
     /// Hands a job to the Pi API.
     pub(super) fn begin(&self, id: JobId, guest: &Guest, room: &Room) -> rquickjs::Result<()> {
         let ctx = &self.ctx;
+        // Made of what is asked as it lies there: no code of the extension runs meanwhile.
         let js = |value: &Json| natives::thrown(ctx, to_js(ctx, value));
         let jobs = room.jobs.borrow();
         let Some(open) = jobs.get(&id) else { return Ok(()) };
@@ -52,16 +55,16 @@ impl<'js> Api<'js> {
                 self.load(id, guest)
             }
             Task::Handle { handler, event } => {
-                let (event, handler) = (Event::clone(event), *handler);
+                let (event, handler) = (Arc::clone(event), *handler);
                 drop(jobs);
-                let (name, data) = event.write();
-                let data = js(&data.map_or_else(|| json!({}), Json::Object))?;
-                self.call("handle", (id, name, handler, data))
+                let data = natives::thrown(ctx, to_js(ctx, &Said(&event)))?;
+                self.call("handle", (id, event.name(), handler, data))
             }
             Task::Tool { call_id, name, input, .. } => {
-                let (call_id, name, input) = (call_id.to_string(), name.clone(), Json::Object(input.clone()));
+                let input = natives::thrown(ctx, to_js(ctx, input))?;
+                let (call_id, name) = (call_id.to_string(), name.clone());
                 drop(jobs);
-                self.call("tool", (id, call_id, name, js(&input)?))
+                self.call("tool", (id, call_id, name, input))
             }
             Task::Command { name, arguments } => {
                 let (name, arguments) = (name.clone(), arguments.clone());
@@ -84,10 +87,9 @@ impl<'js> Api<'js> {
                 self.call("render", (id, js(&subject)?))
             }
             Task::Stream { provider, model, context, options, .. } => {
-                let (provider, model, context, options) =
-                    (provider.clone(), model.clone(), context.clone(), options.clone());
+                let (provider, model, context, options) = (provider.clone(), js(model)?, js(context)?, js(options)?);
                 drop(jobs);
-                self.call("stream", (id, provider, js(&model)?, js(&context)?, js(&options)?))
+                self.call("stream", (id, provider, model, context, options))
             }
             Task::Inspect => {
                 drop(jobs);

@@ -192,7 +192,7 @@ fn occasion(open: Option<&Open>) -> Occasion {
     let Some(Open { task, .. }) = open else { return Occasion::Background };
     match task {
         Task::Load | Task::Inspect | Task::Measure => Occasion::Loading,
-        Task::Handle { event, .. } => Occasion::Event(event.write().0.to_owned()),
+        Task::Handle { event, .. } => Occasion::Event(event.name().to_owned()),
         Task::Tool { call_id, .. } => Occasion::ToolCall(call_id.clone()),
         Task::Command { name, .. } | Task::Complete { command: name, .. } => Occasion::SlashCommand(name.clone()),
         Task::Shortcut { .. } | Task::Render(_) | Task::Stream { .. } => Occasion::Background,

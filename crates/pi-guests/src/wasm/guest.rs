@@ -260,7 +260,7 @@ impl Guest for WasmGuest {
 
     fn handle(&self, _: usize, event: Arc<Event>, ask: Ask) -> BoxFuture<'_, Result<Outcome, GuestFault>> {
         async move {
-            let occasion = Occasion::Event(event.write().0.to_owned());
+            let occasion = Occasion::Event(event.name().to_owned());
             match self.ask(Task::Event(event), occasion, &ask, None).await? {
                 Answer::Outcome(outcome) => Ok(outcome),
                 other => Err(nonsense(&other)),
