@@ -40,6 +40,8 @@ impl Bare {
         pool.table_elements(100_000);
         let mut config = Config::new();
         config.wasm_component_model(true).epoch_interruption(true);
+        config.debug_symbols(false).generate_address_map(false).wasm_backtrace_max_frames(None);
+        config.native_unwind_info(cfg!(windows));
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
         Self(Engine::new(&config).unwrap())
     }

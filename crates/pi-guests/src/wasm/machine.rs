@@ -150,7 +150,20 @@ fn config(allocation: InstanceAllocationStrategy) -> Config {
     config.max_wasm_stack(STACK);
     config.async_stack_size(FIBER);
     config.allocation_strategy(allocation);
+    lean(&mut config);
     config
+}
+
+/// Leaves out of machine code what nobody reads: all of it is read and checked whenever a component is loaded. Reports name no
+/// addresses in code, nobody debugs it, and panics of the host end before they reach it.
+fn lean(config: &mut Config) {
+    config.debug_symbols(false);
+    config.generate_address_map(false);
+    config.wasm_backtrace_max_frames(None);
+    // Windows wants to be able to unwind every stack.
+    if cfg!(not(windows)) {
+        config.native_unwind_info(false);
+    }
 }
 
 impl fmt::Debug for WeakMachine {
