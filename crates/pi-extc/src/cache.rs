@@ -2,8 +2,12 @@
 //! from and sealed with the key of this machine; one that is not as it was written is removed and made anew.
 
 mod compile;
+#[cfg(target_os = "linux")]
+mod frozen;
 
 use std::{
+    borrow::Cow,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
@@ -20,7 +24,7 @@ use crate::{
     unpacked,
 };
 
-const MAGIC: &[u8] = b"pi.ext.cache.v3\n";
+const MAGIC: &[u8] = b"pi.ext.cache.v4\n";
 const ENTRIES: &str = "entries";
 const END: &str = "sealed";
 /// Stands where the name of a module would, for entries that hold several.
@@ -41,7 +45,15 @@ pub struct Bytecode(Arc<[u8]>);
 
 /// Machine code of a component, made by this machine. Nothing but [`Cache`] makes one, from an entry that it sealed.
 #[derive(Debug)]
-pub struct MachineCode(Content);
+pub struct MachineCode(Kept);
+
+/// Where machine code is.
+#[derive(Debug)]
+enum Kept {
+    Read(Content),
+    #[cfg(target_os = "linux")]
+    Frozen(frozen::Frozen),
+}
 
 /// The cache of one machine. Several processes may use it at once.
 #[derive(Debug)]
@@ -100,11 +112,14 @@ pub(crate) struct Content {
     start: usize,
 }
 
-/// The parts of an entry that passed.
-struct Opened<'e> {
+/// The parts of an entry.
+struct Parts<'e> {
+    tag: &'e [u8; TAG_SIZE],
     kind: Kind,
     engine: &'e str,
     label: &'e str,
+    /// Kind, engine and label, as they are written.
+    header: &'e [u8],
     content: &'e [u8],
 }
 
@@ -121,9 +136,23 @@ impl Bytecode {
 }
 
 impl MachineCode {
-    /// For the engine of components.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.0.as_bytes()
+    /// Where an engine can map it from, as long as `self` is kept. Nobody can change what lies there, from before it was checked
+    /// on. Not every system has such a place.
+    pub fn place(&self) -> Option<PathBuf> {
+        match &self.0 {
+            Kept::Read(_) => None,
+            #[cfg(target_os = "linux")]
+            Kept::Frozen(frozen) => Some(frozen.path()),
+        }
+    }
+
+    /// The same for an engine that cannot.
+    pub fn bytes(&self) -> io::Result<Cow<'_, [u8]>> {
+        match &self.0 {
+            Kept::Read(content) => Ok(content.as_bytes().into()),
+            #[cfg(target_os = "linux")]
+            Kept::Frozen(frozen) => frozen.bytes().map(Cow::Owned),
+        }
     }
 }
 
@@ -198,16 +227,37 @@ impl Cache {
     }
 
     /// The machine code of a component, if it was kept: for the engine whose name, version, settings and processor
-    /// `engine` says.
-    pub fn machine_code(&self, component: &[u8], engine: &str) -> Option<MachineCode> {
-        self.get(Kind::MachineCode, &component_key(component, engine)).map(MachineCode)
+    /// `engine` says. The component is known by the digest of its artifact, or of itself.
+    pub fn machine_code(&self, component: &Digest, engine: &str) -> Option<MachineCode> {
+        let key = component_key(component, engine);
+        #[cfg(target_os = "linux")]
+        if let Some(frozen) = self.frozen(&key) {
+            return Some(MachineCode(Kept::Frozen(frozen)));
+        }
+        self.get(Kind::MachineCode, &key).map(|content| MachineCode(Kept::Read(content)))
+    }
+
+    /// A sound entry, where it can be mapped. Nothing also where the system has no such place: whoever reads it as any other
+    /// entry finds out.
+    #[cfg(target_os = "linux")]
+    fn frozen(&self, key: &Digest) -> Option<frozen::Frozen> {
+        let (file, head) = file::open_with_head(&self.path(key)).ok()?;
+        let Parts { tag, kind, engine, header, content, .. } = Parts::of(&head)?;
+        if kind != Kind::MachineCode || engine != kind.engine() {
+            return None;
+        }
+        let frozen = frozen::Frozen::copy(&file, (head.len() - content.len()) as u64);
+        let frozen = frozen.inspect_err(|error| tracing::debug!(%error, "machine code is not mapped")).ok()?;
+        let mut inspection = self.sealer.inspect();
+        frozen.look(|piece| inspection.see(piece)).ok()?;
+        inspection.bears(key, header, tag).then_some(frozen)
     }
 
     /// Keeps what that engine made of a component. It is believed later: hand it nothing that the engine did not make in
     /// this process.
     pub fn keep_machine_code(
         &self,
-        component: &[u8],
+        component: &Digest,
         engine: &str,
         label: &str,
         code: &[u8],
@@ -237,12 +287,9 @@ impl Cache {
         let io = |source| CacheFault::Io { path: path.clone(), source };
         // Labels stand in one line.
         let label: String = label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let mut sealed = format!("{}\n{}\n{label}\n", kind.word(), kind.engine()).into_bytes();
-        sealed.extend(content);
-        let tag = self.sealer.seal(key, &sealed);
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(tag);
-        bytes.extend(sealed);
+        let header = format!("{}\n{}\n{label}\n", kind.word(), kind.engine()).into_bytes();
+        let tag = self.sealer.seal(key, &header, content);
+        let bytes = [MAGIC, &tag, &header, content].concat();
         let folder = path.parent().unwrap_or(&self.folder);
         file::make_folder(folder).and_then(|()| file::replace(&path, &bytes, 0o600)).map_err(io)
     }
@@ -320,15 +367,24 @@ impl Cache {
         self.folder.join(ENTRIES).join(&key[..2]).join(format!("{key}.{END}"))
     }
 
-    fn opened<'e>(&self, key: &Digest, bytes: &'e [u8]) -> Option<Opened<'e>> {
+    /// The parts of an entry, if its seal is true.
+    fn opened<'e>(&self, key: &Digest, bytes: &'e [u8]) -> Option<Parts<'e>> {
+        let parts = Parts::of(bytes)?;
+        let mut inspection = self.sealer.inspect();
+        inspection.see(parts.content);
+        inspection.bears(key, parts.header, parts.tag).then_some(parts)
+    }
+}
+
+impl<'e> Parts<'e> {
+    /// Nothing of it is believed yet.
+    fn of(bytes: &'e [u8]) -> Option<Self> {
         let (tag, sealed) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<TAG_SIZE>()?;
-        if !self.sealer.is_sealed(key, sealed, tag) {
-            return None;
-        }
         let (kind, rest) = line(sealed)?;
         let (engine, rest) = line(rest)?;
         let (label, content) = line(rest)?;
-        Some(Opened { kind: Kind::of_word(kind)?, engine, label, content })
+        let header = &sealed[..sealed.len() - content.len()];
+        Some(Self { tag, kind: Kind::of_word(kind)?, engine, label, header, content })
     }
 }
 
@@ -342,8 +398,8 @@ pub(crate) fn key(kind: Kind, parts: &[&str]) -> Digest {
     Digest::of(&bytes)
 }
 
-fn component_key(component: &[u8], engine: &str) -> Digest {
-    key(Kind::MachineCode, &[blake3::hash(component).to_hex().as_str(), engine])
+fn component_key(component: &Digest, engine: &str) -> Digest {
+    key(Kind::MachineCode, &[&component.to_string(), engine])
 }
 
 /// The parts of an entry that holds several, each behind its length.

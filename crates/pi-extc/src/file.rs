@@ -21,6 +21,17 @@ pub(crate) fn read_source(path: &Path) -> Result<Vec<u8>, BuildFault> {
     fs::read(path).map_err(|source| BuildFault::Unreadable { path: path.to_path_buf(), source })
 }
 
+/// A file and how it begins: at most a page of it.
+#[cfg(target_os = "linux")]
+pub(crate) fn open_with_head(path: &Path) -> io::Result<(fs::File, Vec<u8>)> {
+    use std::os::unix::fs::FileExt as _;
+
+    let (file, mut head) = (fs::File::open(path)?, vec![0; 4096]);
+    let read = file.read_at(&mut head, 0)?;
+    head.truncate(read);
+    Ok((file, head))
+}
+
 pub(crate) fn metadata(path: &Path) -> io::Result<Metadata> {
     fs::metadata(path)
 }

@@ -16,6 +16,12 @@ pub(crate) const TAG_SIZE: usize = OUT_LEN;
 /// Seals bytes so that nobody without the key can make others that pass.
 pub(crate) struct Sealer([u8; KEY_LEN]);
 
+/// An entry of which it is not known yet whether its seal is true.
+pub(crate) struct Inspection {
+    hasher: Hasher,
+    length: u64,
+}
+
 impl Sealer {
     /// The key in `folder`, made at first use. Several processes that come first at once agree on one.
     pub(crate) fn open(folder: &Path) -> Result<Self, CacheFault> {
@@ -29,18 +35,35 @@ impl Sealer {
         key.try_into().map(Self).map_err(|_| CacheFault::BadKey { path })
     }
 
-    /// The seal of bytes under a name: under another they are another entry.
-    pub(crate) fn seal(&self, name: &Digest, bytes: &[u8]) -> [u8; TAG_SIZE] {
-        self.hash(name, bytes).into()
+    /// The seal of an entry under a name: under another it is another entry.
+    pub(crate) fn seal(&self, name: &Digest, header: &[u8], content: &[u8]) -> [u8; TAG_SIZE] {
+        let mut inspection = self.inspect();
+        inspection.see(content);
+        inspection.hash(name, header).into()
     }
 
-    /// Compared in constant time.
-    pub(crate) fn is_sealed(&self, name: &Digest, bytes: &[u8], tag: &[u8; TAG_SIZE]) -> bool {
-        self.hash(name, bytes) == Hash::from_bytes(*tag)
+    /// Looks at an entry, whose content comes first and may come in pieces.
+    pub(crate) fn inspect(&self) -> Inspection {
+        Inspection { hasher: Hasher::new_keyed(&self.0), length: 0 }
+    }
+}
+
+impl Inspection {
+    /// The next piece of the content. What is hashed before a piece is a multiple of its length, so that the hash goes over it in
+    /// strides: names and headers come last.
+    pub(crate) fn see(&mut self, piece: &[u8]) {
+        self.hasher.update(piece);
+        self.length += piece.len() as u64;
     }
 
-    fn hash(&self, name: &Digest, bytes: &[u8]) -> Hash {
-        Hasher::new_keyed(&self.0).update(name.as_bytes()).update(bytes).finalize()
+    /// Whether this is its seal. Compared in constant time.
+    pub(crate) fn bears(self, name: &Digest, header: &[u8], tag: &[u8; TAG_SIZE]) -> bool {
+        self.hash(name, header) == Hash::from_bytes(*tag)
+    }
+
+    fn hash(mut self, name: &Digest, header: &[u8]) -> Hash {
+        // Where the content ends is sealed as well.
+        self.hasher.update(header).update(&self.length.to_le_bytes()).update(name.as_bytes()).finalize()
     }
 }
 

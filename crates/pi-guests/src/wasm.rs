@@ -20,7 +20,7 @@ mod wasi;
 
 pub(crate) use self::{code::WeakCode, machine::WeakMachine};
 pub use self::{
-    code::{Code, CodeFault},
+    code::{Code, CodeFault, Piece},
     guest::{Program, WasmGuest},
     limits::Limits,
     machine::{Machine, MachineFault},

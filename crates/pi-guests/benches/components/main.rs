@@ -45,7 +45,7 @@ use pi_extproto::{
     capability::Declared,
     connector::{Call, environment::EnvCall},
 };
-use pi_guests::wasm::{Code, Limits, Machine, Program, WasmGuest};
+use pi_guests::wasm::{Code, Limits, Machine, Piece, Program, WasmGuest};
 use pi_transcript::{Block, ToolOutput};
 use serde_json::json;
 use tokio::{runtime::Runtime, sync::mpsc};
@@ -175,7 +175,8 @@ fn code(criterion: &mut Criterion) {
     let cache = caches();
     let written = folder.path().join("bare.cwasm");
     bare.write(&component, &written);
-    let prepare = |cache: &Cache| Code::prepare(&machine, &component, "hello", Some(cache)).unwrap();
+    let piece = Piece::bare("hello", &component);
+    let prepare = |cache: &Cache| Code::prepare(&machine, piece, Some(cache)).unwrap();
     prepare(&cache);
     let mut group = criterion.benchmark_group("components");
     group.sample_size(10);
@@ -196,7 +197,8 @@ fn start(criterion: &mut Criterion) {
     let (machine, bare) = (Machine::new(MEMORY).unwrap(), Bare::new());
     let dispatcher = stage.dispatcher();
     let desk = desk(&stage, &dispatcher);
-    let (code, ready) = (Code::prepare(&machine, &component, "hello", None).unwrap(), bare.compile(&component));
+    let (code, ready) =
+        (Code::prepare(&machine, Piece::bare("hello", &component), None).unwrap(), bare.compile(&component));
     let mut group = criterion.benchmark_group("components");
     group.bench_function("bare_instantiate", |bencher| bencher.iter(|| stage.runtime.block_on(bare.instance(&ready))));
     group.bench_function("instantiate", |bencher| {
@@ -225,7 +227,7 @@ fn calls(criterion: &mut Criterion) {
     let (machine, bare, component) = (Machine::new(MEMORY).unwrap(), Bare::new(), hello());
     let dispatcher = stage.dispatcher();
     let desk = desk(&stage, &dispatcher);
-    let code = Code::prepare(&machine, &component, "hello", None).unwrap();
+    let code = Code::prepare(&machine, Piece::bare("hello", &component), None).unwrap();
     let guest: Arc<WasmGuest> =
         stage.runtime.block_on(WasmGuest::start(program(&machine, &code), desk.clone())).unwrap();
     let guests = stage.runtime.block_on(stage.guests(1));
@@ -278,7 +280,8 @@ fn memory(_: &mut Criterion) {
     let (machine, bare) = (Machine::new(MEMORY).unwrap(), Bare::new());
     let dispatcher = stage.dispatcher();
     let desk = desk(&stage, &dispatcher);
-    let (code, ready) = (Code::prepare(&machine, &component, "hello", None).unwrap(), bare.compile(&component));
+    let (code, ready) =
+        (Code::prepare(&machine, Piece::bare("hello", &component), None).unwrap(), bare.compile(&component));
     let guest = || stage.runtime.block_on(WasmGuest::start(program(&machine, &code), desk.clone())).unwrap();
     // The first of each brings what all of them share.
     let instance = || stage.runtime.block_on(bare.instance(&ready));

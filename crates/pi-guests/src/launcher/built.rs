@@ -19,7 +19,7 @@ use pi_extproto::{
 
 use super::{
     Screening,
-    machinery::{Piece, PieceFault},
+    machinery::PieceFault,
     packed::{self, Packed, signature_of_build},
     stock::Stock,
 };
@@ -163,7 +163,7 @@ impl Built {
                 Compiled::Script { code: js::Code::Compiled(bytecode), source_map: Arc::clone(source_map) }
             }
             (Code::Component(bytes), _) => {
-                let piece = Piece { hash: *artifact.hash(), bytes, name };
+                let piece = wasm::Piece { hash: *artifact.hash(), bytes, name };
                 let prepared = yard.stock.machinery().prepare(piece, yard.memory, yard.stock.cache());
                 let (machine, code) = prepared.map_err(|fault| unusable_component(name, &fault))?;
                 Compiled::Component { code, machine }

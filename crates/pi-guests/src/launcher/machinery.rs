@@ -8,7 +8,7 @@ use std::{
 use pi_extc::Cache;
 use pi_extproto::artifact::Digest;
 
-use crate::wasm::{Code, CodeFault, Machine, MachineFault, WeakCode, WeakMachine};
+use crate::wasm::{Code, CodeFault, Machine, MachineFault, Piece, WeakCode, WeakMachine};
 
 /// Guests that share an engine. It holds twice as many instances, because a guest that waits for its host may need another.
 const GUESTS: usize = 100;
@@ -27,14 +27,6 @@ struct Hall {
     machine: WeakMachine,
     /// By the hash of the artifact.
     codes: HashMap<Digest, WeakCode>,
-}
-
-/// A component as somebody built it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Piece<'a> {
-    pub(super) hash: Digest,
-    pub(super) bytes: &'a [u8],
-    pub(super) name: &'a str,
 }
 
 /// Why a component does not run.
@@ -59,7 +51,7 @@ impl Machinery {
         if let Some(code) = known {
             return Ok((machine, code));
         }
-        let code = Code::prepare(&machine, piece.bytes, piece.name, Some(cache))?;
+        let code = Code::prepare(&machine, piece, Some(cache))?;
         self.keep(&machine, piece.hash, &code);
         Ok((machine, code))
     }

@@ -8,6 +8,7 @@ use std::{
 use wasmtime::component::Component;
 
 use pi_extc::Cache;
+use pi_extproto::artifact::Digest;
 
 use super::{
     machine::Machine,
@@ -19,6 +20,23 @@ use super::{
 #[derive(Clone)]
 pub struct Code {
     pre: Arc<Pre>,
+}
+
+/// A component as somebody built it.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    /// By which its machine code is found again: of its artifact, or of the component if there is none.
+    pub hash: Digest,
+    pub bytes: &'a [u8],
+    /// For people.
+    pub name: &'a str,
+}
+
+impl<'a> Piece<'a> {
+    /// A component without an artifact.
+    pub fn bare(name: &'a str, bytes: &'a [u8]) -> Self {
+        Self { hash: Digest::of(bytes), bytes, name }
+    }
 }
 
 /// The same for whoever does not keep it.
@@ -65,16 +83,16 @@ const PACKAGE: &str = "pi:extension/";
 impl Code {
     /// Compiles a component, or takes what was compiled before. It takes as long as the code is long: not for threads that
     /// others wait for. None of its code runs.
-    pub fn prepare(machine: &Machine, component: &[u8], label: &str, cache: Option<&Cache>) -> Result<Self, CodeFault> {
-        if component.starts_with(MODULE) {
+    pub fn prepare(machine: &Machine, piece: Piece<'_>, cache: Option<&Cache>) -> Result<Self, CodeFault> {
+        if piece.bytes.starts_with(MODULE) {
             return Err(CodeFault::Module);
         }
-        if !component.starts_with(COMPONENT) {
+        if !piece.bytes.starts_with(COMPONENT) {
             return Err(CodeFault::Foreign);
         }
-        let component = match cache.and_then(|cache| cached(machine, component, cache)) {
+        let component = match cache.and_then(|cache| cached(machine, &piece.hash, cache)) {
             Some(component) => component,
-            None => compile(machine, component, label, cache)?,
+            None => compile(machine, piece, cache)?,
         };
         Self::link(machine, &component)
     }
@@ -113,24 +131,25 @@ impl WeakCode {
     }
 }
 
-fn cached(machine: &Machine, component: &[u8], cache: &Cache) -> Option<Component> {
-    let code = cache.machine_code(component, machine.identity())?;
+fn cached(machine: &Machine, hash: &Digest, cache: &Cache) -> Option<Component> {
+    let code = cache.machine_code(hash, machine.identity())?;
     let loaded = raw::load(machine.engine(), &code);
     // An engine that refuses its own code was built differently; then it is compiled anew.
     loaded.inspect_err(|error| tracing::warn!(%error, "machine code of the cache is not used")).ok()
 }
 
-fn compile(machine: &Machine, bytes: &[u8], label: &str, cache: Option<&Cache>) -> Result<Component, CodeFault> {
+fn compile(machine: &Machine, piece: Piece<'_>, cache: Option<&Cache>) -> Result<Component, CodeFault> {
+    let Piece { hash, bytes, name } = piece;
     let invalid = |error: wasmtime::Error| CodeFault::Invalid { problem: format!("{error:#}") };
     let component = Component::new(machine.engine(), bytes).map_err(invalid)?;
     if let Some(cache) = cache {
         // Without a disk to keep it on it is still compiled.
         let kept = component.serialize().map_err(|error| format!("{error:#}")).and_then(|code| {
-            let kept = cache.keep_machine_code(bytes, machine.identity(), label, &code);
+            let kept = cache.keep_machine_code(&hash, machine.identity(), name, &code);
             kept.map_err(|error| error.to_string())
         });
         if let Err(error) = kept {
-            tracing::warn!(component = label, error, "machine code is not kept");
+            tracing::warn!(component = name, error, "machine code is not kept");
         }
     }
     Ok(component)

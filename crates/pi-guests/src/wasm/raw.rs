@@ -5,12 +5,20 @@
 use pi_extc::MachineCode;
 use wasmtime::{Engine, component::Component};
 
-/// A component of machine code.
+/// A component of machine code, which is mapped where the system has a place for that, and copied elsewhere.
 #[expect(unsafe_code, reason = "the engine believes machine code, whatever it says")]
 pub(super) fn load(engine: &Engine, code: &MachineCode) -> wasmtime::Result<Component> {
-    // SAFETY: machine code that this machine did not make itself would be unsound. `MachineCode` is made by the cache
-    // alone, from an entry that was sealed with this machine's key under the digest of its component and the identity of
-    // the engine, and `code::compile` alone hands the cache anything to seal: what the same engine serialised. The bytes
-    // are in memory of ours and cannot change any more.
-    unsafe { Component::deserialize(engine, code.as_bytes()) }
+    if let Some(place) = code.place() {
+        // SAFETY: machine code that this machine did not make itself would be unsound. `MachineCode` is made by the cache
+        // alone, from an entry that was sealed with this machine's key under the digest of its component and the identity of
+        // the engine, and `code::compile` alone hands the cache anything to seal: what the same engine serialised. What lies in
+        // this place was made unwritable for everybody before its seal was looked at, and is there as long as `code` is.
+        match unsafe { Component::deserialize_file(engine, &place) } {
+            Ok(component) => return Ok(component),
+            Err(error) => tracing::debug!(%error, "machine code is not mapped"),
+        }
+    }
+    let bytes = code.bytes()?;
+    // SAFETY: the same code, in memory of ours.
+    unsafe { Component::deserialize(engine, bytes) }
 }

@@ -3,7 +3,8 @@
 use std::{fs, path::PathBuf};
 
 use pi_extc::{COMPONENT_ENGINE, Cache, Health, Kind};
-use pi_guests::wasm::Code;
+use pi_extproto::artifact::Digest;
+use pi_guests::wasm::{Code, Piece};
 
 use crate::house::{COMPONENT, MACHINE};
 
@@ -20,7 +21,7 @@ impl Shelf {
     }
 
     fn prepare(&self) {
-        Code::prepare(&MACHINE, &COMPONENT, "reference", Some(&self.cache)).expect("code");
+        Code::prepare(&MACHINE, Piece::bare("reference", &COMPONENT), Some(&self.cache)).expect("code");
     }
 
     /// The one entry.
@@ -77,10 +78,11 @@ fn entry_of_another_machine_is_not_believed() {
 #[test]
 fn entry_for_another_engine_or_component_is_not_found() {
     let shelf = Shelf::new();
-    shelf.cache.keep_machine_code(b"component", "an older engine", "old", b"code").expect("it is kept");
-    assert!(shelf.cache.machine_code(b"component", "an older engine").is_some());
-    assert!(shelf.cache.machine_code(b"component", "this engine").is_none());
-    assert!(shelf.cache.machine_code(b"another", "an older engine").is_none());
+    let (component, another) = (Digest::of(b"component"), Digest::of(b"another"));
+    shelf.cache.keep_machine_code(&component, "an older engine", "old", b"code").expect("it is kept");
+    assert!(shelf.cache.machine_code(&component, "an older engine").is_some());
+    assert!(shelf.cache.machine_code(&component, "this engine").is_none());
+    assert!(shelf.cache.machine_code(&another, "an older engine").is_none());
 }
 
 #[test]
@@ -88,10 +90,42 @@ fn sealed_nonsense_is_refused_by_the_engine_and_compiled_anew() {
     let shelf = Shelf::new();
     shelf.prepare();
     let identity = MACHINE.identity();
-    shelf.cache.keep_machine_code(&COMPONENT, identity, "stale", b"not what the engine wrote").expect("it is kept");
+    let hash = Digest::of(&COMPONENT);
+    shelf.cache.keep_machine_code(&hash, identity, "stale", b"not what the engine wrote").expect("it is kept");
     shelf.prepare();
-    let kept = shelf.cache.machine_code(&COMPONENT, identity).expect("code");
-    assert!(kept.as_bytes().len() > 1000);
+    let kept = shelf.cache.machine_code(&hash, identity).expect("code");
+    assert!(kept.bytes().expect("bytes").len() > 1000);
+}
+
+/// What was checked is what runs: nobody can write to it, the file that it came from may become what it wants.
+#[cfg(target_os = "linux")]
+#[test]
+fn code_that_was_checked_does_not_change_with_its_entry() {
+    use std::io::Write as _;
+
+    let shelf = Shelf::new();
+    shelf.prepare();
+    let kept = shelf.cache.machine_code(&Digest::of(&COMPONENT), MACHINE.identity()).expect("code");
+    let (place, sound) = (kept.place().expect("a place to map it from"), kept.bytes().expect("bytes"));
+    assert_eq!(fs::read(&place).expect("bytes"), *sound);
+    fs::write(shelf.entry(), vec![0; fs::read(shelf.entry()).expect("bytes").len()]).expect("an attack");
+    assert_eq!(fs::read(&place).expect("bytes"), *sound);
+    let written = fs::OpenOptions::new().write(true).open(&place).and_then(|mut file| file.write_all(b"changed"));
+    assert_eq!(written.expect_err("it is sealed").kind(), std::io::ErrorKind::PermissionDenied);
+    let cut = fs::OpenOptions::new().write(true).open(&place).and_then(|file| file.set_len(1));
+    assert_eq!(cut.expect_err("it is sealed").kind(), std::io::ErrorKind::PermissionDenied);
+    assert_eq!(fs::read(&place).expect("bytes"), *sound);
+}
+
+#[test]
+fn machine_code_has_no_tables_that_nobody_reads() {
+    let shelf = Shelf::new();
+    shelf.prepare();
+    let entry = fs::read(shelf.entry()).expect("bytes");
+    let has = |name: &str| entry.windows(name.len()).any(|it| it == name.as_bytes());
+    assert!(has(".text"), "sections are known by their names");
+    let unread = [".wasmtime.addrmap", ".eh_frame", "::function["];
+    assert_eq!(unread.into_iter().filter(|name| has(name)).collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]

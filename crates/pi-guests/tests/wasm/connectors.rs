@@ -16,7 +16,7 @@ use pi_extproto::connector::{
     http::Header,
     tool::{CommandDefinition, ToolDefinition},
 };
-use pi_guests::wasm::{Code, Program, WasmGuest};
+use pi_guests::wasm::{Code, Piece, Program, WasmGuest};
 use pi_transcript::{
     Block, ProviderId, ThinkingLevel,
     question::{Answer, Question},
@@ -191,7 +191,8 @@ fn house(row: &Row) -> House {
 /// The parameters of the host call of a row, and what the component got.
 async fn observe(row: &Row) -> (Value, Value) {
     let (house, (bytes, reader)) = (house(row), component(row));
-    let code = Code::prepare(&MACHINE, &bytes, &row.call, None).unwrap_or_else(|fault| panic!("{}: {fault}", row.call));
+    let code = Code::prepare(&MACHINE, Piece::bare(&row.call, &bytes), None)
+        .unwrap_or_else(|fault| panic!("{}: {fault}", row.call));
     let guest = WasmGuest::start(Program { code, ..program(Default::default()) }, house.desk()).await;
     let guests = house.attend(guest.unwrap_or_else(|fault| panic!("{}: {fault}", row.call)));
     if row.command {

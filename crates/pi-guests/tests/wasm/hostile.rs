@@ -5,7 +5,7 @@ use std::time::Duration;
 use pi_exthost::{Ask, Guest, GuestFault, Stopwatch};
 use pi_guests::{
     Health, Restarts,
-    wasm::{Code, CodeFault, Limits, Machine, Program, WasmGuest},
+    wasm::{Code, CodeFault, Limits, Machine, Piece, Program, WasmGuest},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -227,7 +227,7 @@ fn beginner_with(imports: &str, body: &str, beside: impl FnOnce(Assembler) -> As
 
 async fn begin(component: &[u8]) -> Result<(), GuestFault> {
     let house = House::new(OPEN);
-    let code = Code::prepare(&MACHINE, component, "beginner", None).expect("code");
+    let code = Code::prepare(&MACHINE, Piece::bare("beginner", component), None).expect("code");
     let program = Program { code, ..program(quick()) };
     WasmGuest::start(program, house.desk()).await.map(drop)
 }
@@ -294,7 +294,7 @@ async fn of_the_system_there_is_nothing() {
 
 #[test]
 fn what_is_no_component_is_told_apart() {
-    let prepare = |bytes: &[u8]| Code::prepare(&MACHINE, bytes, "x", None).map(drop);
+    let prepare = |bytes: &[u8]| Code::prepare(&MACHINE, Piece::bare("x", bytes), None).map(drop);
     assert_eq!(prepare(b"#!/bin/sh"), Err(CodeFault::Foreign));
     assert_eq!(prepare(b""), Err(CodeFault::Foreign));
     assert_eq!(prepare(&wat::parse_str("(module)").expect("a module")), Err(CodeFault::Module));
@@ -318,7 +318,7 @@ fn wrong_types_are_refused_before_anything_runs() {
         (instance $guest (export "init" (func $init)))
         (export "pi:extension/guest@1.0.0" (instance $guest)))"#;
     let component = wat::parse_str(text).expect("a component");
-    let fault = Code::prepare(&MACHINE, &component, "x", None).map(drop).expect_err("another type");
+    let fault = Code::prepare(&MACHINE, Piece::bare("x", &component), None).map(drop).expect_err("another type");
     assert!(matches!(fault, CodeFault::Misfit { .. }), "{fault}");
 }
 
@@ -327,7 +327,7 @@ async fn process_that_is_full_says_so_and_blames_nobody() {
     let house = House::new(OPEN);
     // An engine of its own: the other tests need theirs.
     let machine = Machine::new(1 << 20).expect("an engine");
-    let code = Code::prepare(&machine, &beginner("(i32.const {init})"), "beginner", None).expect("code");
+    let code = Code::prepare(&machine, Piece::bare("beginner", &beginner("(i32.const {init})")), None).expect("code");
     let program = || Program { code: code.clone(), machine: machine.clone(), ..program(Limits::default()) };
     let mut guests = Vec::new();
     let fault = loop {

@@ -21,7 +21,7 @@ use pi_extproto::{capability::Declared, hook::event::Event};
 use pi_guests::{
     js::{self, JsGuest},
     mcp::{self, Base, McpGuest, Origin, Server, prepare},
-    wasm::{Code, Limits, Machine, Program, WasmGuest},
+    wasm::{Code, Limits, Machine, Piece, Program, WasmGuest},
 };
 use pi_policy::{Moment, config};
 use pi_redact::{Evidence, Options, Personal, Redactor};
@@ -44,7 +44,8 @@ pub(crate) const OPEN: &str = r#"{"extensions":{"policy":{"mode":"permissive","d
 pub(crate) static MACHINE: LazyLock<Machine> = LazyLock::new(|| Machine::new(64 << 20).expect("an engine"));
 /// The extension that does a little of everything.
 pub(crate) static COMPONENT: LazyLock<Vec<u8>> = LazyLock::new(reference);
-static CODE: LazyLock<Code> = LazyLock::new(|| Code::prepare(&MACHINE, &COMPONENT, "reference", None).expect("code"));
+static CODE: LazyLock<Code> =
+    LazyLock::new(|| Code::prepare(&MACHINE, Piece::bare("reference", &COMPONENT), None).expect("code"));
 
 /// A session that answers little and remembers what it was asked.
 struct Session(mpsc::UnboundedSender<String>);

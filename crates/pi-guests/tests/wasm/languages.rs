@@ -14,7 +14,7 @@ use pi_exthost::{
     verdict::{ToolCallVerdict, Verdict},
 };
 use pi_extproto::manifest::Tier;
-use pi_guests::wasm::{Code, Program, WasmGuest};
+use pi_guests::wasm::{Code, Piece, Program, WasmGuest};
 use serde_json::{Value, json};
 
 use crate::house::{House, MACHINE, OPEN, event, invocation, never, program, told};
@@ -65,7 +65,7 @@ fn examples() -> Option<PathBuf> {
 
 async fn attend(house: &House, component: &Path) -> Arc<Guests> {
     let bytes = fs::read(component).expect("a component");
-    let code = Code::prepare(&MACHINE, &bytes, "example", None).unwrap_or_else(|fault| panic!("{fault}"));
+    let code = Code::prepare(&MACHINE, Piece::bare("example", &bytes), None).unwrap_or_else(|fault| panic!("{fault}"));
     let guest = WasmGuest::start(Program { code, ..program(Default::default()) }, house.desk()).await;
     house.attend(guest.expect("it starts"))
 }
