@@ -69,7 +69,7 @@ use crate::{
     guest::GuestId,
     launcher::Identity,
     ledger::{
-        Allowance, Pen,
+        Allowance, CallNote, Pen,
         flood::{Flood, Passage},
     },
     port::{Canvas, ControlPass, Conversation, Drawing},
@@ -431,7 +431,7 @@ impl Desk {
             let message = format!("{fault}; calls are refused until it can be");
             HostError { retryable: Some(true), ..HostError::new(ErrorCode::Internal, message) }
         })?;
-        Ok(Record::begin(self.clone(), admission, id, start, occasion.clone()))
+        Ok(Record::begin(self.clone(), admission, CallNote { id, start, occasion: occasion.clone() }))
     }
 
     /// Records a call that is refused before anybody is asked.

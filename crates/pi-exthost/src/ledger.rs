@@ -1,7 +1,7 @@
 //! The ledger of a session: what its extensions did, line by line, in an order that nobody can change unseen.
 //!
 //! A line is an entry `pi.ext.log.v1`, redacted, with a link to the line before it inside `data`. One thread owns the file
-//! and writes; everybody else hands it entries with a [`Pen`]. A host call reserves room for both of its lines before it
+//! and writes; everybody else hands it lines with a [`Pen`]. A host call reserves room for both of its lines before it
 //! starts, so its end is written however it ends. Nothing here decides anything.
 //!
 //! Start with [`Ledger::open`] and [`Pen`]; [`reading`] is for those who look into it later.
@@ -9,6 +9,7 @@
 mod book;
 pub mod chain;
 pub(crate) mod flood;
+mod line;
 pub(crate) mod pen;
 pub mod reading;
 mod spent;
@@ -27,15 +28,17 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use pi_extproto::log::LogEntry;
 use pi_policy::Moment;
 use pi_redact::Redactor;
 
-pub(crate) use self::pen::{millis, object};
-use self::{book::Book, spent::Spent, writer::Order};
+use self::{book::Book, line::Line, spent::Spent, writer::Order};
 pub use self::{
     flood::Allowance,
     pen::{Occasion, Pen, Span},
+};
+pub(crate) use self::{
+    line::{CallEnd, CallNote},
+    pen::{millis, object},
 };
 
 /// Entries that may wait for the writer, beside the ends of calls that are under way. Whoever wants to begin a call beyond
@@ -184,13 +187,13 @@ impl Ledger {
     }
 
     /// Hands in the first line of a call that was admitted.
-    pub(crate) fn begin(&self, admission: Admission, entry: LogEntry) {
-        self.send(Order::Write { entry, room: Some(admission.0) });
+    fn begin(&self, admission: Admission, line: Line) {
+        self.send(Order::Write { line, room: Some(admission.0) });
     }
 
     /// Hands in a line that is bounded elsewhere: the end of a call, or what an allowance let pass.
-    pub(crate) fn write(&self, entry: LogEntry) {
-        self.send(Order::Write { entry, room: None });
+    fn write(&self, line: Line) {
+        self.send(Order::Write { line, room: None });
     }
 
     fn send(&self, order: Order) {
@@ -200,15 +203,15 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn scenario(&self) -> &str {
+    fn scenario(&self) -> &str {
         &self.shared.settings.scenario
     }
 
-    pub(crate) fn allowance(&self) -> Allowance {
+    fn allowance(&self) -> Allowance {
         self.shared.settings.allowance
     }
 
-    pub(crate) fn now(&self) -> Moment {
+    fn now(&self) -> Moment {
         (self.shared.now)()
     }
 }

@@ -21,6 +21,7 @@ use pi_transcript::json::{Digest, Extra};
 use super::{
     LedgerFault, Settings,
     chain::{self, Link},
+    line::Line,
 };
 
 /// In whose name the ledger speaks of itself.
@@ -156,8 +157,17 @@ impl Book {
         Ok(book)
     }
 
-    /// Gives an entry its place; what is left of it belongs to whoever made it.
-    pub(super) fn add(&mut self, entry: LogEntry) -> LogEntry {
+    /// Gives a line its place; what is left of it belongs to whoever made it.
+    pub(super) fn add(&mut self, line: Line) -> Line {
+        match line {
+            Line::Entry(entry) => return Line::Entry(Box::new(self.compose(*entry))),
+            Line::Call(ref call) => drop(self.compose(call.entry())),
+            Line::Work(ref work) => drop(self.compose(work.entry())),
+        }
+        line
+    }
+
+    fn compose(&mut self, entry: LogEntry) -> LogEntry {
         let (entry, start) = (entry.redact(&self.redactor), self.waiting.len());
         entry.write_line_with(chain::MEMBER, &self.next, &mut self.waiting);
         let line = &self.waiting[start..self.waiting.len() - 1];
@@ -185,7 +195,7 @@ impl Book {
             data,
             extra: Extra::new(),
         };
-        drop(self.add(entry));
+        drop(self.compose(entry));
     }
 
     /// How many lines wait.

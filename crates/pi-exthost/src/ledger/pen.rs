@@ -11,14 +11,14 @@ use tokio::time::Instant;
 
 use pi_extproto::{
     Object,
-    count::Count,
-    log::{Component, Correlation, Level, LogEntry, LogEvent, LogNote, LogSchema, Source},
+    log::{Component, Level, LogEntry, LogEvent, LogNote},
 };
-use pi_transcript::{ToolCallId, json::Extra};
+use pi_transcript::ToolCallId;
 
 use super::{
-    Ledger,
+    Admission, Ledger,
     flood::{Flood, Passage},
+    line::{CallEnd, CallLine, CallNote, Letterhead, Line, WorkEnd, WorkLine, WorkNote},
 };
 use crate::guest::GuestId;
 
@@ -46,8 +46,7 @@ pub struct Pen {
 
 struct Shared {
     ledger: Ledger,
-    guest: GuestId,
-    artifact: Option<String>,
+    head: Arc<Letterhead>,
     /// A lock and no task: it is held for a count.
     flood: Mutex<Flood>,
 }
@@ -57,9 +56,7 @@ struct Shared {
 #[derive(Debug)]
 pub struct Span {
     pen: Pen,
-    occasion: Occasion,
-    name: String,
-    end: LogEvent,
+    work: Arc<WorkNote>,
     began: Instant,
     is_over: bool,
 }
@@ -67,11 +64,13 @@ pub struct Span {
 impl Pen {
     pub fn new(ledger: Ledger, guest: GuestId, artifact: Option<String>) -> Self {
         let flood = Mutex::new(Flood::new(ledger.allowance(), ledger.now()));
-        Self { shared: Arc::new(Shared { ledger, guest, artifact, flood }) }
+        let (session, scenario) = (ledger.session().to_owned(), ledger.scenario().to_owned());
+        let head = Arc::new(Letterhead { guest, artifact, session, scenario, process: std::process::id() });
+        Self { shared: Arc::new(Shared { ledger, head, flood }) }
     }
 
     pub fn guest(&self) -> &GuestId {
-        &self.shared.guest
+        &self.shared.head.guest
     }
 
     /// Writes a line about the guest. Never waits.
@@ -83,8 +82,7 @@ impl Pen {
         occasion: &Occasion,
         data: Option<Object>,
     ) {
-        let entry = self.entry(event, level, message.into(), occasion, data);
-        self.shared.ledger.write(entry);
+        self.shared.write((event, level), message.into(), occasion, data);
     }
 
     /// The guest was loaded and offers something.
@@ -116,10 +114,11 @@ impl Pen {
             Passage::Written { left_out } => {
                 self.shared.tell_left_out(left_out);
                 let bytes = self.shared.ledger.allowance().bytes;
-                let mut entry =
-                    self.entry(event, level, cut(message, bytes), occasion, data.map(|it| small(it, bytes)));
-                entry.source = source(Component::Extension);
-                self.shared.ledger.write(entry.clone());
+                let (message, data) = (cut(message, bytes), data.map(|it| small(it, bytes)));
+                let Shared { ledger, head, .. } = &*self.shared;
+                let mut entry = head.entry(ledger.now(), (event, level), message, occasion, data);
+                entry.source = head.source(Component::Extension);
+                ledger.write(Line::Entry(Box::new(entry.clone())));
                 Some(entry)
             }
         }
@@ -134,16 +133,32 @@ impl Pen {
 
     /// A tool call, a command or an event begins; what follows is its end.
     pub fn begin(&self, occasion: Occasion, name: &str) -> Span {
-        let (start, end, what) = match &occasion {
-            Occasion::ToolCall(_) => (LogEvent::ToolCallStart, LogEvent::ToolCallEnd, "tool call"),
-            Occasion::SlashCommand(_) => (LogEvent::SlashCommandStart, LogEvent::SlashCommandEnd, "command"),
-            Occasion::Event(_) => (LogEvent::EventHookStart, LogEvent::EventHookEnd, "event"),
-            Occasion::Loading | Occasion::Background => {
-                (LogEvent::from("extension.work.start"), LogEvent::from("extension.work.end"), "work")
-            }
-        };
-        self.write(start, Level::Info, format!("{what} {name}"), &occasion, object(json!({ "name": name })));
-        Span { pen: self.clone(), occasion, name: name.to_owned(), end, began: Instant::now(), is_over: false }
+        let work = Arc::new(WorkNote { occasion, name: name.to_owned() });
+        self.write_work(&work, None);
+        Span { pen: self.clone(), work, began: Instant::now(), is_over: false }
+    }
+
+    fn write_work(&self, work: &Arc<WorkNote>, end: Option<WorkEnd>) {
+        let Shared { ledger, head, .. } = &*self.shared;
+        let (head, work) = (Arc::clone(head), Arc::clone(work));
+        ledger.write(Line::Work(WorkLine { head, at: ledger.now(), work, end }));
+    }
+
+    /// A host call that was admitted begins; [`Pen::end_call`] is its end.
+    pub(crate) fn begin_call(&self, admission: Admission, call: CallNote) -> Arc<CallNote> {
+        let call = Arc::new(call);
+        self.shared.ledger.begin(admission, self.call_line(&call, None));
+        call
+    }
+
+    pub(crate) fn end_call(&self, call: &Arc<CallNote>, end: CallEnd) {
+        self.shared.ledger.write(self.call_line(call, Some(end)));
+    }
+
+    fn call_line(&self, call: &Arc<CallNote>, end: Option<CallEnd>) -> Line {
+        let Shared { ledger, head, .. } = &*self.shared;
+        let (head, call) = (Arc::clone(head), Arc::clone(call));
+        Line::Call(CallLine { head, at: ledger.now(), call, end })
     }
 
     /// Says how many lines were left out, if that was not said yet.
@@ -155,49 +170,12 @@ impl Pen {
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.shared.ledger
     }
-
-    pub(crate) fn entry(
-        &self,
-        event: LogEvent,
-        level: Level,
-        message: String,
-        occasion: &Occasion,
-        data: Option<Object>,
-    ) -> LogEntry {
-        self.shared.entry(event, level, message, occasion, data)
-    }
 }
 
 impl Shared {
-    fn entry(
-        &self,
-        event: LogEvent,
-        level: Level,
-        message: String,
-        occasion: &Occasion,
-        data: Option<Object>,
-    ) -> LogEntry {
-        let Self { ledger, guest, artifact, .. } = self;
-        let mut correlation = Correlation::new(guest.as_str(), ledger.scenario());
-        correlation.session_id = Some(ledger.session().to_owned());
-        correlation.artifact_id.clone_from(artifact);
-        match occasion {
-            Occasion::ToolCall(id) => correlation.tool_call_id = Some(id.to_string()),
-            Occasion::SlashCommand(id) => correlation.slash_command_id = Some(id.clone()),
-            Occasion::Event(id) => correlation.event_id = Some(id.clone()),
-            Occasion::Loading | Occasion::Background => {}
-        }
-        LogEntry {
-            schema: LogSchema::V1,
-            ts: ledger.now().to_string(),
-            level,
-            event,
-            message,
-            correlation,
-            source: source(Component::Runtime),
-            data,
-            extra: Extra::new(),
-        }
+    fn write(&self, about: (LogEvent, Level), message: String, occasion: &Occasion, data: Option<Object>) {
+        let entry = self.head.entry(self.ledger.now(), about, message, occasion, data);
+        self.ledger.write(Line::Entry(Box::new(entry)));
     }
 
     fn tell_left_out(&self, left_out: u64) {
@@ -207,7 +185,7 @@ impl Shared {
         let message = format!("{left_out} lines were left out: the extension logs too much");
         let data = object(json!({ "left_out": left_out }));
         let event = LogEvent::from("log.flood");
-        self.ledger.write(self.entry(event, Level::Warn, message, &Occasion::Background, data));
+        self.write((event, Level::Warn), message, &Occasion::Background, data);
     }
 }
 
@@ -219,24 +197,19 @@ impl Span {
 
     /// It takes longer than `after`, and goes on.
     pub fn is_slow(&self, after: Duration) {
-        tracing::warn!(guest = %self.pen.guest(), name = self.name, ?after, "an extension is slow");
-        let data = json!({ "name": self.name, "after_ms": millis(after) });
-        let message = format!("{} takes longer than {after:?}", self.name);
-        self.pen.write(LogEvent::from(SLOW_EVENT), Level::Warn, message, &self.occasion, object(data));
+        let WorkNote { occasion, name } = &*self.work;
+        tracing::warn!(guest = %self.pen.guest(), name, ?after, "an extension is slow");
+        let data = json!({ "name": name, "after_ms": millis(after) });
+        let message = format!("{name} takes longer than {after:?}");
+        self.pen.write(LogEvent::from(SLOW_EVENT), Level::Warn, message, occasion, object(data));
     }
 
     fn finish(&mut self, error: Option<&str>) {
         if std::mem::replace(&mut self.is_over, true) {
             return;
         }
-        let mut data =
-            json!({ "name": self.name, "duration_ms": millis(self.began.elapsed()), "is_error": error.is_some() });
-        if let Some(error) = error {
-            data["error"] = json!({ "message": cut(error.to_owned(), self.pen.ledger().allowance().bytes) });
-        }
-        let level = if error.is_some() { Level::Warn } else { Level::Info };
-        let message = format!("{} {}", self.name, if error.is_some() { "failed" } else { "done" });
-        self.pen.write(self.end.clone(), level, message, &self.occasion, object(data));
+        let error = error.map(|error| cut(error.to_owned(), self.pen.ledger().allowance().bytes));
+        self.pen.write_work(&self.work, Some(WorkEnd { took: self.began.elapsed(), error }));
     }
 }
 
@@ -264,10 +237,6 @@ pub(crate) fn object(value: Value) -> Option<Object> {
     }
 }
 
-fn source(component: Component) -> Option<Source> {
-    Some(Source { component, host: None, pid: Some(Count::from(u64::from(std::process::id()))), extra: Extra::new() })
-}
-
 fn cut(mut text: String, bytes: usize) -> String {
     let length = text.len();
     if length > bytes {
@@ -285,6 +254,6 @@ fn small(data: Object, bytes: usize) -> Object {
 
 impl fmt::Debug for Pen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pen").field("guest", &self.shared.guest).finish_non_exhaustive()
+        f.debug_struct("Pen").field("guest", self.guest()).finish_non_exhaustive()
     }
 }

@@ -14,9 +14,9 @@ use std::{
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use pi_extproto::log::{Level, LogEntry};
+use pi_extproto::log::Level;
 
-use super::{Health, book::Book, spent::Spent};
+use super::{Health, book::Book, line::Line, spent::Spent};
 
 /// Lines that are kept while the disk does not take them.
 const MOST_WAITING: usize = 16_384;
@@ -29,11 +29,10 @@ const BATCH: usize = 4096;
 
 type Reply = oneshot::Sender<Result<(), String>>;
 
-#[expect(clippy::large_enum_variant, reason = "nearly all of them are lines")]
 pub(super) enum Order {
     /// The room is given back when the line is composed.
     Write {
-        entry: LogEntry,
+        line: Line,
         room: Option<OwnedSemaphorePermit>,
     },
     Flush(Reply),
@@ -81,9 +80,9 @@ impl Writer<'_> {
     /// Does what it is told; answers whether that was the last thing.
     fn take(&mut self, order: Order) -> bool {
         match order {
-            Order::Write { entry, room } => {
+            Order::Write { line, room } => {
                 if self.book.waiting() < MOST_WAITING {
-                    self.spent.put(self.book.add(entry));
+                    self.spent.put(self.book.add(line));
                 } else {
                     self.lost += 1;
                 }
