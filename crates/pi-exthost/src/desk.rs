@@ -16,6 +16,7 @@ mod record;
 mod tracing;
 
 use std::{
+    borrow::Borrow,
     collections::{BTreeSet, HashMap},
     fmt,
     path::{Path, PathBuf},
@@ -224,14 +225,15 @@ impl Desk {
         self.inner.counters.read()
     }
 
-    /// The channels that the guest subscribed to by host calls; its registration names them.
-    pub fn channels(&self) -> BTreeSet<String> {
-        lock(&self.inner.channels).clone()
+    /// The channels that the guest subscribed to by host calls, if they are others than these; its registration names them.
+    pub fn channels_unless(&self, known: &BTreeSet<String>) -> Option<BTreeSet<String>> {
+        let channels = lock(&self.inner.channels);
+        (*channels != *known).then(|| channels.clone())
     }
 
     /// Asks the host to do something. One start and one end record, whatever happens, also when the future is dropped:
     /// then the work is stopped.
-    pub async fn call(&self, call: Call, terms: Terms) -> Result<Output, HostError> {
+    pub async fn call(&self, call: Call, terms: impl Borrow<Terms>) -> Result<Output, HostError> {
         self.call_weighed(self.weigh(call), terms).await.map(|hauled| hauled.output)
     }
 
@@ -241,13 +243,14 @@ impl Desk {
     }
 
     /// The same as [`Desk::call`]. The bytes of the result count until it is dropped, so keep it until the guest has it.
-    pub async fn call_weighed(&self, weighed: Weighed, terms: Terms) -> Result<Hauled, HostError> {
+    pub async fn call_weighed(&self, weighed: Weighed, terms: impl Borrow<Terms>) -> Result<Hauled, HostError> {
+        let terms: &Terms = terms.borrow();
         match weighed.0 {
             Ok((call, load)) => {
                 let checked = CheckedCall::native(self.next_id(), call, terms.timeout.map(crate::ledger::millis));
-                self.perform(checked, load, &terms).await
+                self.perform(checked, load, terms).await
             }
-            Err(too_much) => Err(self.turn_away(*too_much, &terms).await),
+            Err(too_much) => Err(self.turn_away(*too_much, terms).await),
         }
     }
 
@@ -379,6 +382,11 @@ impl Desk {
         let own = start.timeout_ms.filter(|_| own_end == OwnEnd::None).map(Duration::from_millis);
         let deadline = [terms.timeout, own].into_iter().flatten().min();
         let record = self.record(id, start, &terms.occasion).await?;
+        if own_end != OwnEnd::TimeAndCancel && terms.cancel.is_cancelled() {
+            let error = connector::cancelled();
+            record.end(Some(error.code));
+            return Err(error);
+        }
         let cancelled = async {
             match own_end {
                 OwnEnd::TimeAndCancel => std::future::pending().await,
@@ -393,9 +401,10 @@ impl Desk {
         };
         let result = tokio::select! {
             biased;
-            () = cancelled => Err(connector::cancelled()),
             () = late => Err(HostError::new(ErrorCode::Timeout, "the deadline passed")),
+            // Most work is done at once, and then nobody has to wait in line for the signal.
             result = self.in_turn(work) => result,
+            () = cancelled => Err(connector::cancelled()),
         };
         record.end(result.as_ref().err().map(|error| error.code));
         result

@@ -169,10 +169,11 @@ impl WasmGuest {
         &self,
         task: Task,
         occasion: Occasion,
-        ask: &Ask,
+        ask: Ask,
         control: Option<ControlPass>,
     ) -> Result<Answer, GuestFault> {
-        let work = Work { cancel: ask.cancel.clone(), stopwatch: ask.stopwatch.clone(), occasion, control };
+        let Ask { cancel, stopwatch } = ask;
+        let work = Work { cancel, stopwatch, occasion, control };
         tokio::select! {
             biased;
             answered = self.perform(task, work) => answered,
@@ -251,8 +252,7 @@ impl Guest for WasmGuest {
     fn registration(&self) -> Arc<Registration> {
         let mut registration = self.registration.lock().unwrap_or_else(PoisonError::into_inner);
         // The desk knows the channels that it subscribed to.
-        let channels = self.shared.desk.channels();
-        if registration.channels != channels {
+        if let Some(channels) = self.shared.desk.channels_unless(&registration.channels) {
             *registration = Arc::new(Registration { channels, ..Registration::clone(&registration) });
         }
         Arc::clone(&registration)
@@ -261,7 +261,7 @@ impl Guest for WasmGuest {
     fn handle(&self, _: usize, event: Arc<Event>, ask: Ask) -> BoxFuture<'_, Result<Outcome, GuestFault>> {
         async move {
             let occasion = Occasion::Event(event.name().to_owned());
-            match self.ask(Task::Event(event), occasion, &ask, None).await? {
+            match self.ask(Task::Event(event), occasion, ask, None).await? {
                 Answer::Outcome(outcome) => Ok(outcome),
                 other => Err(nonsense(&other)),
             }
@@ -277,7 +277,7 @@ impl Guest for WasmGuest {
             }
             let _hosting = self.shared.desk.host_tool_call(call_id.clone(), updates);
             let occasion = Occasion::ToolCall(call_id.clone());
-            match self.ask(Task::Tool { call_id, name, input }, occasion, &ask, None).await? {
+            match self.ask(Task::Tool { call_id, name, input }, occasion, ask, None).await? {
                 Answer::Tool(answer) => Ok(answer),
                 other => Err(nonsense(&other)),
             }
@@ -292,7 +292,7 @@ impl Guest for WasmGuest {
                 return Err(GuestFault::not_offered(format!("command {name}")));
             }
             let occasion = Occasion::SlashCommand(name.clone());
-            self.ask(Task::Command { name, arguments }, occasion, &ask, Some(control)).await.map(drop)
+            self.ask(Task::Command { name, arguments }, occasion, ask, Some(control)).await.map(drop)
         }
         .boxed()
     }

@@ -80,7 +80,7 @@ impl Instance {
         work: Work,
         empty: Registration,
     ) -> Result<(Box<Self>, Registration), Fallen> {
-        let mut store = Store::new(code.pre().engine(), Room::new(shared, work.clone()));
+        let mut store = Store::new(code.pre().engine(), Room::new(shared));
         store.limiter(|room| room);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|context| context.data().tick());

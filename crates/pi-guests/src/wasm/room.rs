@@ -1,10 +1,13 @@
 //! What an instance has around it: its desk, what it works on, and how much of everything it may use.
 
 use std::{
+    future::poll_fn,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -31,7 +34,7 @@ pub(crate) struct Room {
     desk: Desk,
     limits: Limits,
     traffic: Arc<Traffic>,
-    work: Work,
+    terms: Arc<Terms>,
     /// Until when it may compute without asking for anything.
     until: Option<Instant>,
     computing: Option<Computing>,
@@ -95,14 +98,15 @@ fn now() -> Instant {
 }
 
 impl Room {
-    pub(crate) fn new(shared: Shared, work: Work) -> Self {
+    /// It does nothing yet.
+    pub(crate) fn new(shared: Shared) -> Self {
         let Shared { machine, desk, limits, traffic, memory } = shared;
         Self {
             machine,
             desk,
             limits,
             traffic,
-            work,
+            terms: Arc::new(Terms::background()),
             until: None,
             computing: None,
             is_away: Arc::new(AtomicBool::new(false)),
@@ -117,7 +121,8 @@ impl Room {
 
     /// Work begins.
     pub(crate) fn begin(&mut self, work: Work) {
-        self.work = work;
+        let Work { cancel, stopwatch, occasion, control } = work;
+        self.terms = Arc::new(Terms { cancel, timeout: None, stopwatch: Some(stopwatch), occasion, control });
         self.until = now().checked_add(self.limits.stretch);
         self.computing = Some(self.machine.ticker().computing());
         self.last_words.clear();
@@ -144,8 +149,8 @@ impl Room {
         if self.until.is_some_and(|until| now() >= until) {
             return Err(Trip::Stretch(self.limits.stretch).into());
         }
-        if self.work.stopwatch.left() == Some(Duration::ZERO) {
-            return Err(Trip::Deadline(self.work.stopwatch.allowed().unwrap_or_default()).into());
+        if let Some(stopwatch) = self.terms.stopwatch.as_ref().filter(|it| it.left() == Some(Duration::ZERO)) {
+            return Err(Trip::Deadline(stopwatch.allowed().unwrap_or_default()).into());
         }
         Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
     }
@@ -164,7 +169,8 @@ impl Room {
             let message = format!("more than {most} streams at the same time; drop some");
             return Err(HostError::new(ErrorCode::InvalidRequest, message));
         }
-        let feed = self.desk.open(call, self.terms()?);
+        let terms = self.terms()?;
+        let feed = self.desk.open(call, Terms::clone(&terms));
         let pushed = self.table.push(OutputStream { feed: Some(feed), next: 0 });
         let stream = pushed.map_err(|error| HostError::new(ErrorCode::Internal, error.to_string()))?;
         self.streams += 1;
@@ -213,7 +219,7 @@ impl Room {
 
     /// Waits for a time, as long as the work is wanted.
     pub(crate) async fn sleep_until(&mut self, when: Instant) {
-        let cancel = self.work.cancel.clone();
+        let cancel = self.terms.cancel.clone();
         self.away(async move {
             tokio::select! {
                 () = tokio::time::sleep_until(when.into()) => {}
@@ -232,27 +238,25 @@ impl Room {
         }
         let text = String::from_utf8_lossy(bytes);
         if !text.trim().is_empty() {
-            self.desk.events().output(channel, text.trim_end(), &self.work.occasion);
+            self.desk.events().output(channel, text.trim_end(), &self.terms.occasion);
         }
     }
 
-    fn terms(&self) -> Result<Terms, HostError> {
-        let Work { cancel, stopwatch, occasion, control } = &self.work;
-        if *occasion == Occasion::Loading {
+    fn terms(&self) -> Result<Arc<Terms>, HostError> {
+        if self.terms.occasion == Occasion::Loading {
             let message = "no connector may be used before init has returned";
             return Err(HostError::new(ErrorCode::InvalidRequest, message));
         }
-        Ok(Terms {
-            cancel: cancel.clone(),
-            timeout: None,
-            stopwatch: Some(stopwatch.clone()),
-            occasion: occasion.clone(),
-            control: control.clone(),
-        })
+        Ok(Arc::clone(&self.terms))
     }
 
     /// Waits for the host. That is not its own work, and meanwhile another instance may be asked.
     async fn away<T>(&mut self, waiting: impl Future<Output = T>) -> T {
+        let mut waiting = pin!(waiting);
+        // Most is answered at once: then it was never away.
+        if let Poll::Ready(result) = poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await {
+            return result;
+        }
         self.computing = None;
         let before = now();
         let away = Away::begin(&self.traffic);
