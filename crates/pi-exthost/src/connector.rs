@@ -99,7 +99,7 @@ pub(crate) async fn stream(
 
 /// What a call asks for, as policy judges it.
 pub(crate) fn aim(desk: &Desk, checked: &CheckedCall) -> Result<Action, HostError> {
-    let aimed = Action::from_host_call(desk.inner.subject.clone(), &desk.inner.places, checked);
+    let aimed = Action::from_host_call(desk.subject().clone(), &desk.inner.places, checked);
     aimed.map_err(|bad| bad.to_host_error())
 }
 

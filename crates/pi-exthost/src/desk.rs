@@ -21,7 +21,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -67,7 +67,7 @@ use crate::{
     connector::{self, http},
     consent::asking::Gates,
     dispatcher::{House, NoDesk},
-    guest::GuestId,
+    guest::{GuestId, Introduction},
     launcher::Identity,
     ledger::{
         Allowance, CallNote, Pen,
@@ -124,7 +124,9 @@ impl Terms {
 pub(crate) struct Inner {
     pub(crate) house: Arc<House>,
     pub(crate) identity: Identity,
-    pub(crate) subject: Subject,
+    /// Who it is by its manifest, and once it has said what it needs.
+    subject: Subject,
+    held: OnceLock<Subject>,
     pub(crate) places: Places,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) conversation: Conversation,
@@ -177,14 +179,13 @@ impl Desk {
         for file in &identity.own.files {
             places = real(file).and_then(|real| places.with_own_file(&real)).map_err(bad(file))?;
         }
-        let extension =
-            Extension::new(identity.id.as_str(), &identity.version, identity.provenance, &identity.declared)
-                .coming_from(identity.origins.clone());
+        let extension = known(&identity);
         let workspace = Workspace::new(places.clone(), fittings.tooling.clone(), Arc::clone(&fittings.queue));
         let inner = Inner {
             conversation: Conversation::new(Arc::clone(&fittings.port), identity.id.clone()),
             pen: Pen::new(fittings.ledger.clone(), identity.id.clone(), identity.artifact.clone()),
             subject: Subject::Extension(Arc::new(extension)),
+            held: OnceLock::new(),
             places,
             workspace: Arc::new(workspace),
             counters: Counters::default(),
@@ -524,7 +525,19 @@ impl Desk {
     }
 
     pub(crate) fn action(&self, capability: Capability, method: Method, target: Target) -> Action {
-        Action { subject: self.inner.subject.clone(), capability, method, target }
+        Action { subject: self.subject().clone(), capability, method, target }
+    }
+
+    /// Whoever policy judges.
+    pub(crate) fn subject(&self) -> &Subject {
+        self.inner.held.get().unwrap_or(&self.inner.subject)
+    }
+
+    /// Holds the guest to what it said that it needs. The first time counts: what it says later, in another instance, is not
+    /// what it was let in with.
+    pub fn hold_to(&self, said: &Introduction) {
+        let Inner { identity, held, .. } = &*self.inner;
+        held.get_or_init(|| Subject::Extension(Arc::new(known(identity).held_to(&said.declared()))));
     }
 
     pub(crate) fn subscribe(&self, channel: String) -> bool {
@@ -544,6 +557,12 @@ impl Desk {
     pub(crate) fn count_notice(&self) -> Passage {
         lock(&self.inner.notices).next((self.inner.house.fittings.now)())
     }
+}
+
+/// A guest as its manifest describes it.
+fn known(identity: &Identity) -> Extension {
+    let Identity { id, version, provenance, declared, origins, .. } = identity;
+    Extension::new(id.as_str(), version, *provenance, declared).coming_from(origins.clone())
 }
 
 /// The same terms within the time of the call as a whole; that of its parameters may be the connector's to keep.

@@ -170,13 +170,31 @@ impl<'a, R: Recorder> Walk<'a, R> {
     }
 
     fn declaration(&mut self, extension: &'a Extension) -> Option<Ruling> {
-        let Action { capability, method, .. } = self.action;
-        if extension.declared_by() == DeclaredBy::Nothing {
-            self.recorder.note(|| "the extension declares nothing, so nothing is ruled out".to_owned());
-            return None;
+        let capability = &self.action.capability;
+        match extension.declared_by() {
+            DeclaredBy::Nothing => {
+                self.recorder.note(|| "the extension declares nothing, so nothing is ruled out".to_owned());
+            }
+            DeclaredBy::FlatList | DeclaredBy::Manifest => {
+                if let Some(lacking) = self.lacking("declaration", extension.requirements()) {
+                    self.recorder.note(|| lacking.to_string());
+                    return Some(Ruling::Deny(Reason::NotDeclared(lacking)));
+                }
+                self.recorder.note(|| format!("{capability} is declared"));
+            }
         }
+        if extension.said().and_then(|said| self.lacking("its own words", said)).is_some() {
+            self.recorder.note(|| Undeclared::Said.to_string());
+            return Some(Ruling::Deny(Reason::NotDeclared(Undeclared::Said)));
+        }
+        None
+    }
+
+    /// What an announcement lacks of the action; nothing if it covers it.
+    fn lacking(&mut self, source: &'static str, requirements: &'a [Requirement]) -> Option<Undeclared> {
+        let Action { capability, method, .. } = self.action;
         let mut lacking = Undeclared::Capability;
-        for (index, requirement) in extension.requirements().iter().enumerate() {
+        for (index, requirement) in requirements.iter().enumerate() {
             if requirement.capability != *capability {
                 continue;
             }
@@ -187,20 +205,16 @@ impl<'a, R: Recorder> Walk<'a, R> {
             } else {
                 Fit::OutOfScope
             };
-            self.recorder.check(|| Check::of_requirement(index, requirement, fit, self.action));
+            self.recorder.check(|| Check::of_requirement((source, index), requirement, fit, self.action));
             match (fit, lacking) {
-                (Fit::Fits, _) => {
-                    self.recorder.note(|| format!("{capability} is declared"));
-                    return None;
-                }
+                (Fit::Fits, _) => return None,
                 (Fit::OutOfScope, _) => lacking = Undeclared::Scope,
                 (Fit::OtherMethod, Undeclared::Capability) => lacking = Undeclared::Method,
-                (Fit::OtherMethod, Undeclared::Method | Undeclared::Scope)
+                (Fit::OtherMethod, Undeclared::Method | Undeclared::Scope | Undeclared::Said)
                 | (Fit::FitsPartly | Fit::OtherOrigin | Fit::OtherVersion | Fit::Expired | Fit::OutOfReach, _) => {}
             }
         }
-        self.recorder.note(|| lacking.to_string());
-        Some(Ruling::Deny(Reason::NotDeclared(lacking)))
+        Some(lacking)
     }
 
     /// An extension cannot know the names of its own folders, so a declared scope need not name them.

@@ -191,7 +191,13 @@ impl Check {
         Self { source: entry.source.to_string(), fit, note }
     }
 
-    pub(crate) fn of_requirement(index: usize, requirement: &Requirement, fit: Fit, action: &Action) -> Self {
+    /// Of an announcement, by its name and its place there.
+    pub(crate) fn of_requirement(
+        (source, index): (&str, usize),
+        requirement: &Requirement,
+        fit: Fit,
+        action: &Action,
+    ) -> Self {
         let note = match fit {
             Fit::OtherMethod => format!("not for the method {}", action.method),
             Fit::Fits if requirement.scope.admits(&action.target, &action.capability) == Admission::Refused => {
@@ -205,7 +211,7 @@ impl Check {
             | Fit::OutOfScope
             | Fit::OutOfReach => requirement.scope.describe(&action.target, &action.capability, Purpose::Grant),
         };
-        Self { source: format!("declaration, capabilities[{index}]"), fit, note }
+        Self { source: format!("{source}, capabilities[{index}]"), fit, note }
     }
 }
 
@@ -232,6 +238,9 @@ fn hint(action: &Action, decision: &Decision, has_namesake: bool) -> Hint {
                 }
                 None => plain(format!("remove {source_path} from the settings")),
             },
+            Reason::NotDeclared(Undeclared::Said) => {
+                plain(format!("have it name {} when it registers", action.capability))
+            }
             Reason::NotDeclared(lacking) => plain(declaration(action, *lacking)),
             Reason::DeniedByDefault | Reason::Secret | Reason::Strict => grant_hint(action, has_namesake),
             Reason::Refused | Reason::Dismissed | Reason::Unanswered => grant_hint(action, has_namesake),

@@ -118,6 +118,8 @@ pub enum Undeclared {
     Method,
     #[error("outside the declared scope")]
     Scope,
+    #[error("the extension said itself that it does not need it")]
+    Said,
 }
 
 impl Decision {

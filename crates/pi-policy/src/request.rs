@@ -59,6 +59,8 @@ pub struct Extension {
     origins: Vec<String>,
     declared_by: DeclaredBy,
     requirements: Vec<Requirement>,
+    /// What it said itself that it needs, if it said anything.
+    said: Option<Vec<Requirement>>,
     problems: Vec<Problem>,
 }
 
@@ -86,11 +88,7 @@ impl Extension {
     /// A version that is not three numbers is kept, but no grant that names versions covers it.
     pub fn new(id: &str, version: &str, provenance: Provenance, declared: &Declared) -> Self {
         let mut problems = Vec::new();
-        let requirements = declared.requirements().iter().enumerate().map(|(index, requirement)| Requirement {
-            capability: requirement.capability.clone(),
-            methods: requirement.methods.clone(),
-            scope: resolve::declared_scope(requirement.scope.as_ref(), index, &mut problems),
-        });
+        let requirements = compiled(declared, &mut problems);
         Self {
             id: id.to_owned(),
             version: version.to_owned(),
@@ -98,9 +96,18 @@ impl Extension {
             provenance,
             origins: Vec::new(),
             declared_by: declared.by(),
-            requirements: requirements.collect(),
+            requirements,
+            said: None,
             problems,
         }
+    }
+
+    /// The same, held to what it said itself that it needs: what its manifest announces and it does not, it may not do. Saying
+    /// nothing holds it to nothing.
+    #[must_use]
+    pub fn held_to(mut self, said: &Declared) -> Self {
+        self.said = (said.by() != DeclaredBy::Nothing).then(|| compiled(said, &mut self.problems));
+        self
     }
 
     /// The same, from somewhere: a grant that names an origin covers it if it names one of these. The one that a new grant
@@ -143,6 +150,19 @@ impl Extension {
     pub(crate) fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
+
+    pub(crate) fn said(&self) -> Option<&[Requirement]> {
+        self.said.as_deref()
+    }
+}
+
+fn compiled(declared: &Declared, problems: &mut Vec<Problem>) -> Vec<Requirement> {
+    let compiled = declared.requirements().iter().enumerate().map(|(index, requirement)| Requirement {
+        capability: requirement.capability.clone(),
+        methods: requirement.methods.clone(),
+        scope: resolve::declared_scope(requirement.scope.as_ref(), index, problems),
+    });
+    compiled.collect()
 }
 
 /// Two values are one extension if they have the same name and version and come from the same place: an artifact does not

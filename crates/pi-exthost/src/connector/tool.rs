@@ -25,7 +25,7 @@ pub(super) async fn run(desk: &Desk, call: ToolUse, terms: &Terms) -> Result<Hos
                 Ok(arguments) => arguments,
                 Err(bad) => return Ok(failure(bad.to_string(), None)),
             };
-            let (places, subject) = (&desk.inner.places, desk.inner.subject.clone());
+            let (places, subject) = (&desk.inner.places, desk.subject().clone());
             let request = pi_tools::request(places, subject, &call.name, &arguments, desk.inner.house.now()).await;
             let action = (*request.map_err(|bad| bad.to_host_error())?.action).clone();
             let grant = desk.authorize(action, terms).await?;

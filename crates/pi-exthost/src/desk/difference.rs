@@ -1,7 +1,7 @@
 //! How what a guest says of itself differs from what its manifest says of it.
 //!
-//! Decisions go by the manifest, which was there before any code ran. A guest that says otherwise was changed after it was
-//! described, or hopes that nobody compares: either is worth a line in its log.
+//! What a guest says can narrow what its manifest declares, and never widen it: the manifest was there before any code ran. A
+//! guest that says more was changed after it was described, or hopes that nobody compares: either is worth a line in its log.
 
 use pi_extproto::capability::{Declared, DeclaredBy, Requirement, Scope};
 

@@ -64,8 +64,9 @@ pub struct Registration {
     pub introduction: Option<Introduction>,
 }
 
-/// What a guest says of itself when it registers. Its host knows it from its manifest, which was read before it ran: nothing is
-/// decided by this, and where both differ it is written down.
+/// What a guest says of itself when it registers. Its host knows it from its manifest, which was read before it ran: where both
+/// differ it is written down. What it does not say that it needs it may not do; what its manifest does not declare it may
+/// not do either, whatever it says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Introduction {
     pub name: String,

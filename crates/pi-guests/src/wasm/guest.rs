@@ -129,6 +129,9 @@ impl WasmGuest {
                 return Err(Fallen::Guilty(GuestFault::OverLimit { limit: format!("{loading:?} to load") }));
             }
         };
+        if let Some(said) = &registration.introduction {
+            self.shared.desk.hold_to(said);
+        }
         *self.registration.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(registration);
         Ok(instance)
     }

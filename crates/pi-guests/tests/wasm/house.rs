@@ -43,9 +43,8 @@ pub(crate) const OPEN: &str = r#"{"extensions":{"policy":{"mode":"permissive","d
 /// One engine for all tests of this process.
 pub(crate) static MACHINE: LazyLock<Machine> = LazyLock::new(|| Machine::new(64 << 20).expect("an engine"));
 /// The extension that does a little of everything.
-pub(crate) static COMPONENT: LazyLock<Vec<u8>> = LazyLock::new(reference);
-static CODE: LazyLock<Code> =
-    LazyLock::new(|| Code::prepare(&MACHINE, Piece::bare("reference", &COMPONENT), None).expect("code"));
+pub(crate) static COMPONENT: LazyLock<Vec<u8>> = LazyLock::new(|| reference(&Value::Null));
+static CODE: LazyLock<Code> = LazyLock::new(|| code(&COMPONENT));
 
 /// A session that answers little and remembers what it was asked.
 struct Session(mpsc::UnboundedSender<String>);
@@ -190,7 +189,12 @@ fn lines(path: &std::path::Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-fn reference() -> Vec<u8> {
+fn code(component: &[u8]) -> Code {
+    Code::prepare(&MACHINE, Piece::bare("reference", component), None).expect("code")
+}
+
+/// The extension; `needs` is what it says that it needs, if anything.
+fn reference(needs: &Value) -> Vec<u8> {
     let tool = |name: &str| json!({ "name": name, "description": "d", "parameters": r#"{"type":"object"}"# });
     let names = [
         "answer", "bomb", "count", "deep", "execute", "fail", "giant", "hail", "inquire", "jumble", "kill", "loop",
@@ -203,9 +207,10 @@ fn reference() -> Vec<u8> {
         json!({ "name": "mask", "description": "d\u{e0041}", "parameters": hidden }),
     ];
     let tools: Vec<Value> = names.map(tool).into_iter().chain(odd).collect();
-    let needs = json!([{ "capability": "read", "methods": ["fs"], "scope": { "paths": ["src/**"] } }, { "capability": "exec" }]);
+    let needs = needs.as_array();
+    let flat = needs.map(|needs| needs.iter().map(|need| &need["capability"]).collect::<Vec<_>>());
     let register = json!({ "name": "reference", "version": "1.0.0", "api-version": "1.0",
-        "capabilities": ["read", "exec"], "capability-manifest": { "capabilities": needs },
+        "capabilities": flat, "capability-manifest": needs.map(|needs| json!({ "capabilities": needs })),
         "tools": tools, "slash-commands": [{ "name": "greet", "description": "Says hello" }, { "name": "subscribe" }],
         "event-hooks": ["tool-call", "agent-start"] });
     let answer = |content: Value, details: Value| json!({ "ok": { "output": { "content": content, "details": details }, "is-error": false } });
@@ -241,11 +246,16 @@ pub(crate) fn program(limits: Limits) -> Program {
     }
 }
 
+/// One that says what it needs.
+pub(crate) fn program_saying(needs: &Value, limits: Limits) -> Program {
+    Program { code: code(&reference(needs)), ..program(limits) }
+}
+
 pub(crate) async fn start(house: &House, limits: Limits) -> Result<Arc<WasmGuest>, GuestFault> {
     WasmGuest::start(program(limits), house.desk()).await
 }
 
-pub(crate) async fn start_js(house: &House, limits: js::Limits) -> Arc<JsGuest> {
+pub(crate) async fn start_js(desk: Desk, limits: js::Limits) -> Arc<JsGuest> {
     let place = js::Place {
         cwd: "/project".into(),
         agent_dir: "/agent".into(),
@@ -273,7 +283,7 @@ pub(crate) async fn start_js(house: &House, limits: js::Limits) -> Arc<JsGuest> 
         limits,
         time: js::Time::Real,
     };
-    JsGuest::start(program, house.desk()).await.expect("it loads")
+    JsGuest::start(program, desk).await.expect("it loads")
 }
 
 /// A server with limits that a test can wait for; `call_time` is how long a call of it may take, in milliseconds.

@@ -7,7 +7,7 @@ use pi_extproto::capability::{Capability, Declared};
 use pi_guests::wasm::WasmGuest;
 use serde_json::json;
 
-use crate::house::{House, OPEN, invocation, never, program, start, told};
+use crate::house::{House, OPEN, invocation, never, program_saying, start, told};
 
 #[tokio::test]
 async fn registration_is_what_init_returned() {
@@ -28,7 +28,12 @@ async fn registration_is_what_init_returned() {
 async fn what_a_component_says_of_itself_is_traced_and_compared_with_its_manifest() {
     let house = House::new(OPEN);
     let desk = house.desk_of(Declared::new(None, Some(&[Capability::Read])));
-    let guest = WasmGuest::start(program(Default::default()), desk.clone()).await.expect("it starts");
+    let needs = json!([
+        { "capability": "read", "methods": ["fs"], "scope": { "paths": ["src/**"] } },
+        { "capability": "exec" },
+    ]);
+    let program = program_saying(&needs, Default::default());
+    let guest = WasmGuest::start(program, desk.clone()).await.expect("it starts");
     desk.registered(&guest.registration(), Duration::ZERO);
     let ledger = house.ledger().await;
     let warned = ledger.iter().filter(|line| line["event"] == "compat.warning").map(|line| &line["message"]);
@@ -39,15 +44,29 @@ async fn what_a_component_says_of_itself_is_traced_and_compared_with_its_manifes
     assert_eq!(warned.collect::<Vec<_>>(), expected);
     let traced = house.traced();
     let said = &traced.iter().find(|message| message["type"] == "register").expect("it registered")["payload"];
-    let needs = json!([
-        { "capability": "read", "methods": ["fs"], "scope": { "paths": ["src/**"] } },
-        { "capability": "exec" },
-    ]);
     assert_eq!(
         (&said["name"], &said["version"], &said["capabilities"]),
         (&json!("reference"), &json!("1.0.0"), &json!(["read", "exec"]))
     );
     assert_eq!(said["capability_manifest"], json!({ "schema": "pi.ext.cap.v1", "capabilities": needs }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn component_is_held_to_what_it_said_and_to_its_manifest() {
+    let house = House::new(OPEN);
+    let desk = house.desk_of(Declared::new(None, Some(&[Capability::Read, Capability::Exec])));
+    let program = program_saying(&json!([{ "capability": "read" }, { "capability": "write" }]), Default::default());
+    let guests = house.attend(WasmGuest::start(program, desk).await.expect("it starts"));
+    let mut answers = Vec::new();
+    for tool in ["read", "execute", "write"] {
+        let answer = guests.tool(tool).expect("a tool").call(invocation(tool, json!({})), &never()).await;
+        answers.push(told(&Ok(answer.expect("an answer"))));
+    }
+    assert_eq!(answers[0], "remember\n");
+    let said =
+        "(the extension said itself that it does not need it). To change it, have it name exec when it registers";
+    assert!(answers[1].starts_with("Extension test wanted exec: ") && answers[1].ends_with(said), "{}", answers[1]);
+    assert!(answers[2].contains("(not declared). To change it, declare it: add "), "{}", answers[2]);
 }
 
 #[tokio::test]

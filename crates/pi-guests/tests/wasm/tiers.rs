@@ -8,15 +8,23 @@ use pi_exthost::{
     guest::ToolInvocation,
     verdict::{ToolCallVerdict, Verdict},
 };
-use pi_extproto::{capability::Method, hook::Hook, log, manifest::Tier};
-use pi_guests::{Restarts, js, wasm};
+use pi_extproto::{
+    capability::{Capability, Declared, Method},
+    hook::Hook,
+    log,
+    manifest::Tier,
+};
+use pi_guests::{
+    Restarts, js,
+    wasm::{self, WasmGuest},
+};
 use pi_transcript::{Block, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::house::{House, event, never, start, start_js, start_server};
+use crate::house::{House, event, never, program, program_saying, start_js, start_server};
 
 const TABLE: &str = include_str!("tiers.yaml");
 const TIERS: [Tier; 3] = [Tier::Js, Tier::Wasm, Tier::Mcp];
@@ -32,6 +40,9 @@ struct Row {
     what: String,
     #[serde(default)]
     deny: Vec<String>,
+    declares: Option<Vec<Capability>>,
+    #[serde(default)]
+    itself: bool,
     #[serde(default)]
     quick: bool,
     #[serde(default)]
@@ -101,13 +112,24 @@ impl Row {
 async fn guests(row: &Row, tier: Tier, house: &House) -> (Arc<dyn Guest>, Arc<Guests>) {
     let restarts = Restarts { back_off: Duration::from_millis(1), ..Restarts::default() };
     let (memory, stretch) = (16 << 20, Duration::from_secs(5));
+    let by_manifest = || house.desk_of(Declared::new(None, row.declares.as_deref()));
     let guest: Arc<dyn Guest> = match (tier, row.quick) {
-        (Tier::Js, true) => start_js(house, js::Limits { memory, stretch, restarts, ..Default::default() }).await,
-        (Tier::Js, false) => start_js(house, js::Limits::default()).await,
-        (Tier::Wasm, true) => {
-            start(house, wasm::Limits { memory, stretch, restarts, ..Default::default() }).await.expect("it starts")
+        (Tier::Js, true) => {
+            start_js(by_manifest(), js::Limits { memory, stretch, restarts, ..Default::default() }).await
         }
-        (Tier::Wasm, false) => start(house, wasm::Limits::default()).await.expect("it starts"),
+        (Tier::Js, false) => start_js(by_manifest(), js::Limits::default()).await,
+        (Tier::Wasm, is_quick) => {
+            let quick = || wasm::Limits { memory, stretch, restarts, ..Default::default() };
+            let limits = if is_quick { quick() } else { wasm::Limits::default() };
+            let (program, desk) = match row.itself {
+                true => {
+                    let needs = row.declares.iter().flatten().map(|capability| json!({ "capability": capability }));
+                    (program_saying(&needs.collect(), limits), house.desk())
+                }
+                false => (program(limits), by_manifest()),
+            };
+            WasmGuest::start(program, desk).await.expect("it starts")
+        }
         (Tier::Mcp, is_quick) => start_server(house, if is_quick { SHORT } else { LONG }).await,
     };
     let mut all = vec![Arc::clone(&guest)];

@@ -155,6 +155,37 @@ fn what_was_not_declared_is_denied_even_if_granted() {
 }
 
 #[test]
+fn what_an_extension_says_itself_narrows_what_it_declared_and_never_widens_it() {
+    check(
+        "mode     permissive
+         declares x read paths=src/**,docs/**
+         declares x http
+         says     x read paths=src/**
+         says     x write
+         says     y read methods=tool
+         grant    y http
+         call     x read src/a.rs
+         call     x read docs/a.md
+         call     x http https://example.org/
+         call     x write src/a.rs
+         call     x read /tmp/pi-x/a
+         call     y read src/a.rs
+         call     y fs.read src/a.rs
+         call     y http https://example.org/
+         call     y env HOME",
+        "allow: default capability
+         deny read: the extension said itself that it does not need it
+         deny http: the extension said itself that it does not need it
+         deny write: not declared
+         allow: default capability
+         allow: default capability
+         deny read: the extension said itself that it does not need it
+         deny http: the extension said itself that it does not need it
+         allow: given",
+    );
+}
+
+#[test]
 fn flat_list_is_coarse_and_an_empty_one_declares_nothing() {
     check(
         "lists x read

@@ -7,6 +7,7 @@
 //! untrusted NAME | version NAME 1.2.3                          what is known about an extension
 //! declares NAME CAPABILITY [paths=] [hosts=] [env=] [methods=] a requirement of its manifest
 //! lists NAME read,http                                         its flat list
+//! says NAME CAPABILITY [paths=] [hosts=] [env=] [methods=]     what it says itself that it needs
 //! evidence clean | evidence findings=0.5                       for the calls that follow
 //! now 2026-01-01T00:00:00Z                                     for the calls that follow
 //! answer yes|no target|capability [2026-01-01T00:00:00Z]       to the call before, kept for the calls that follow
@@ -98,6 +99,7 @@ struct Described {
     untrusted: bool,
     manifest: Option<CapabilityManifest>,
     flat: Option<Vec<Capability>>,
+    said: Option<CapabilityManifest>,
 }
 
 fn play(scenario: &str) -> Vec<Outcome> {
@@ -117,15 +119,12 @@ fn play(scenario: &str) -> Vec<Outcome> {
                 let flat = list.split(',').filter(|word| !word.is_empty()).map(Capability::from).collect();
                 stage.extensions.entry(name.to_owned()).or_default().flat = Some(flat);
             }
-            ("declares", rest) => {
+            ("declares" | "says", rest) => {
                 let (name, requirement) = rest.split_once(' ').expect("a name and a requirement");
                 let requirement: Requirement = serde_json::from_value(entry(requirement)).expect("a requirement");
                 let described = stage.extensions.entry(name.to_owned()).or_default();
-                described
-                    .manifest
-                    .get_or_insert_with(|| CapabilityManifest::new(Vec::new()))
-                    .capabilities
-                    .push(requirement);
+                let list = if verb == "says" { &mut described.said } else { &mut described.manifest };
+                list.get_or_insert_with(|| CapabilityManifest::new(Vec::new())).capabilities.push(requirement);
             }
             ("evidence", rest) => stage.evidence = Some(evidence(rest)),
             ("now", rest) => stage.now = Some(rest.parse().expect("a moment")),
@@ -220,7 +219,8 @@ fn call(stage: &Stage, text: &str) -> Outcome {
                 true => Provenance::UntrustedProject,
                 false => Provenance::Trusted,
             };
-            Subject::Extension(Arc::new(Extension::new(name, version, provenance, &declared)))
+            let said = Declared::new(described.and_then(|it| it.said.as_ref()), None);
+            Subject::Extension(Arc::new(Extension::new(name, version, provenance, &declared).held_to(&said)))
         }
     };
     let now = stage.now.unwrap_or(Moment::from_unix_millis(0));
