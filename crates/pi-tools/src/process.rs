@@ -26,9 +26,9 @@ use crate::environment::Environment;
 
 use self::folder::Folder;
 #[cfg(unix)]
-use self::unix::{Child, Output};
+use self::unix::{Child, Members, Output};
 #[cfg(windows)]
-use self::windows::{Child, Output};
+use self::windows::{Child, Members, Output};
 
 /// The three streams of a process, where they are ours.
 type Streams = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
@@ -67,6 +67,10 @@ pub struct ApartProcess {
     pub stdin: Option<ChildStdin>,
     _grant: Grant,
 }
+
+/// A process and everything that it started, for whoever wants to know something of them. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Tree(Members);
 
 /// Whether a process is given something to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,6 +145,19 @@ impl ApartProcess {
     /// Kills the process with everything that it started.
     pub async fn kill(&mut self) {
         self.child.kill().await;
+    }
+
+    pub fn tree(&self) -> Tree {
+        Tree(self.child.members())
+    }
+}
+
+impl Tree {
+    /// Bytes of memory of all its processes; what they share with others counts by their shares. Nothing where the system does
+    /// not tell (all but Linux), or when none is left. Looks at every process of the machine: not for threads that others wait
+    /// for.
+    pub fn memory(&self) -> Option<u64> {
+        self.0.memory()
     }
 }
 

@@ -14,7 +14,10 @@ use pi_extproto::{
     log::ledger::Start,
 };
 use pi_policy::GIVEN_VARIABLES;
-use pi_tools::{Environment, Withheld, process::ApartProcess};
+use pi_tools::{
+    Environment, Withheld,
+    process::{ApartProcess, Tree},
+};
 
 use super::{Desk, Output, Terms, record::Record};
 use crate::connector;
@@ -93,6 +96,11 @@ impl Held {
         let status = self.process.wait_for_all().await?;
         self.close(Exit { code: status.code(), killed: false });
         Ok(status)
+    }
+
+    /// The process and what it started, for whoever wants to know something of them.
+    pub fn tree(&self) -> Tree {
+        self.process.tree()
     }
 
     /// Kills it with everything that it started.

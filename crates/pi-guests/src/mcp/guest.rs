@@ -368,6 +368,17 @@ impl Guest for McpGuest {
         }
     }
 
+    /// That of its processes: what a server behind a URL has is its own.
+    fn memory(&self) -> BoxFuture<'_, Option<u64>> {
+        async move {
+            match self.keeper.stage() {
+                Stage::Ready(link) => link.memory().await,
+                Stage::Connecting | Stage::Waiting { .. } | Stage::Down { .. } | Stage::Closed => None,
+            }
+        }
+        .boxed()
+    }
+
     fn registration(&self) -> Arc<Registration> {
         self.shared.registration()
     }

@@ -252,6 +252,10 @@ mod tests {
             .boxed()
         }
 
+        fn memory(&self) -> BoxFuture<'_, Option<u64>> {
+            async { None }.boxed()
+        }
+
         fn close(&self) -> BoxFuture<'_, ()> {
             async {}.boxed()
         }

@@ -26,6 +26,9 @@ pub(super) trait Link: Send + Sync {
     /// Waits until the connection is lost, and says why.
     fn lost(&self) -> BoxFuture<'_, String>;
 
+    /// Bytes of memory of the process behind it, with what that started; nothing where there is none, or nobody can tell.
+    fn memory(&self) -> BoxFuture<'_, Option<u64>>;
+
     /// Ends the connection, and the process behind it. Waits a bounded time.
     fn close(&self) -> BoxFuture<'_, ()>;
 }

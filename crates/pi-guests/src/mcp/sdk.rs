@@ -345,6 +345,10 @@ impl Link for Speaking {
         .boxed()
     }
 
+    fn memory(&self) -> BoxFuture<'_, Option<u64>> {
+        async move { self.program.as_ref()?.memory().await }.boxed()
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         async move {
             self.begun.stop.cancel();

@@ -5,6 +5,7 @@ Speaks JSON-RPC over its standard streams, or over HTTP on the port of its secon
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -35,6 +36,7 @@ def tools():
         tool("unreadable", "Answers with what cannot be read."),
         tool("pictures", "Answers with images."),
         tool("leave", "Leaves a process behind."),
+        tool("grow", "Has a process that has much memory."),
         tool("ask", "Asks a person."),
         tool("withdraw", "Asks a person and takes it back."),
         tool("change", "Changes what echo says of itself."),
@@ -223,6 +225,12 @@ class Speaker:
         elif name == "leave":
             leave(given["file"])
             self.text(message, "left")
+        elif name == "grow":
+            # In a session of its own, until it is killed.
+            code = "import time; kept = b'x' * (%d << 20); print('grown', flush=True); time.sleep(600)"
+            command = [sys.executable, "-c", code % given["mebibytes"]]
+            child = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, text=True)
+            self.text(message, child.stdout.readline().strip())
         elif name == "ask" and "url" not in given:
             age = {"type": "integer", "minimum": 0, "maximum": given.get("most", 200)}
             schema = {"type": "object", "properties": {"age": age}, "required": ["age"]}

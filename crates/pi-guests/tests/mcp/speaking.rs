@@ -7,7 +7,10 @@ use pi_transcript::question::Answer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::house::{Plan, start};
+use crate::{
+    house::{Plan, start},
+    http::Behind,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tools_are_called_and_everything_is_recorded() {
@@ -154,6 +157,26 @@ async fn only_wanted_tools_are_offered() {
     plan.entry["excludeTools"] = json!(["fail"]);
     let house = start(plan).await.expect("it starts");
     assert_eq!(house.tools(), ["echo", "resources"]);
+}
+
+/// A process, and one that it started which left its group and its session.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_is_that_of_all_processes_of_a_server() {
+    use pi_exthost::Guest as _;
+
+    let house = start(Plan::pipes("good")).await.expect("it starts");
+    let alone = house.guest.memory().await.expect("bytes");
+    assert!((1 << 20..1 << 30).contains(&alone), "{alone}");
+    assert_eq!(house.call("grow", json!({ "mebibytes": 64 })).await, "grown");
+    let with_child = house.guest.memory().await.expect("bytes");
+    assert!(with_child >= alone + (60 << 20), "{alone} {with_child}");
+    house.guests.shutdown().await;
+    assert_eq!(house.guest.memory().await, None);
+
+    let behind = Behind::port("good");
+    let house = start(Plan::entry(json!({ "url": behind.url }))).await.expect("it starts");
+    assert_eq!(house.guest.memory().await, None, "what a server behind a URL has is its own");
 }
 
 #[tokio::test(flavor = "multi_thread")]

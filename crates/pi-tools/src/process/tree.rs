@@ -1,4 +1,5 @@
-//! Finds what belongs to a tree of processes, also what left its group, its session or its parent.
+//! Finds what belongs to a tree of processes, also what left its group, its session or its parent: to kill it, and to see how
+//! much memory it has.
 //!
 //! A process belongs to the tree if it is in the group, if its parent does, or if the mark stands in the environment that it
 //! was started with. Only one that does all of this escapes: leave the group, lose its parent, and start with an empty
@@ -46,6 +47,13 @@ fn kill_all(group: Option<Pid>, mark: &str, began: u64) {
         std::thread::sleep(DYING * round);
     }
     tracing::debug!(?group, "killed processes do not end, start others all the time, or a stranger has no environment");
+}
+
+/// Bytes of memory of all members together, each with its share of what it shares with others. Nothing if none is left, or
+/// none shows it.
+pub(super) fn memory(group: Option<Pid>, mark: &str) -> Option<u64> {
+    let members = Look::around(group, mark, 0).members;
+    members.into_iter().filter_map(|member| share(member.as_raw_nonzero().get())).reduce(u64::saturating_add)
 }
 
 struct Known {
@@ -139,6 +147,18 @@ fn environment(id: i32) -> Option<Vec<u8>> {
     std::fs::read(path(id, "environ")).ok()
 }
 
+/// The memory of a process by its shares. Nothing if it is another user's, or gone.
+#[expect(clippy::disallowed_methods, reason = "the kernel shows the memory of our processes as files")]
+fn share(id: i32) -> Option<u64> {
+    let rollup = std::fs::read_to_string(path(id, "smaps_rollup")).ok()?;
+    shared_kibibytes(&rollup).map(|kibibytes| kibibytes.saturating_mul(1024))
+}
+
+fn shared_kibibytes(rollup: &str) -> Option<u64> {
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
 fn holds(environment: &[u8], mark: &str) -> bool {
     let marks = |variable: &'_ [u8]| -> Option<bool> {
         let marks = variable.strip_prefix(super::MARK.as_bytes())?.strip_prefix(b"=")?;
@@ -162,6 +182,13 @@ mod tests {
         assert_eq!(read("a) S 9 9", "R"), Some((false, 1, 5, 4711)));
         assert_eq!(read("gone", "Z"), Some((true, 1, 5, 4711)));
         assert!(Fields::read("7 (cut").is_none());
+    }
+
+    #[test]
+    fn memory_is_the_sum_of_shares() {
+        let rollup = "00400000-7ffc Rss\nRss:  9000 kB\nPss:                1234 kB\nPss_Dirty:  900 kB\n";
+        assert_eq!(shared_kibibytes(rollup), Some(1234));
+        assert_eq!(shared_kibibytes("Rss: 1 kB\n"), None);
     }
 
     #[test]

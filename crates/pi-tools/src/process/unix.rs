@@ -4,6 +4,10 @@ use std::{
     io,
     os::fd::OwnedFd,
     process::{ExitStatus, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use super::{
@@ -21,9 +25,17 @@ pub(super) struct Child {
     mark: String,
     /// When it was started; nothing where nobody can tell.
     began: Option<u64>,
-    has_ended: bool,
+    has_ended: Arc<AtomicBool>,
     /// Dropped after everything is killed or has ended.
     watched: Option<Watched>,
+}
+
+/// How the processes of a tree are found.
+#[derive(Debug, Clone)]
+pub(super) struct Members {
+    group: Option<Pid>,
+    mark: String,
+    has_ended: Arc<AtomicBool>,
 }
 
 /// The end of the pipe that we read.
@@ -68,12 +80,12 @@ impl Child {
         let began = group.and_then(super::tree::began);
         #[cfg(not(target_os = "linux"))]
         let began = None;
-        Ok(Self { child, group, mark, began, has_ended: false, watched: Some(watched) })
+        Ok(Self { child, group, mark, began, has_ended: Arc::default(), watched: Some(watched) })
     }
 
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
-        self.has_ended = true;
+        self.has_ended.store(true, Ordering::Relaxed);
         // From here on the number of the group may be somebody else's.
         self.watched = None;
         Ok(status)
@@ -91,15 +103,35 @@ impl Child {
         let _ = (began, mark);
     }
 
+    pub(super) fn members(&self) -> Members {
+        let Self { group, mark, has_ended, .. } = self;
+        Members { group: *group, mark: mark.clone(), has_ended: Arc::clone(has_ended) }
+    }
+
     /// Kills the tree, off the threads that wait: it takes a look at every process of the machine.
     pub(super) async fn kill(&mut self) {
-        if self.has_ended {
+        if self.has_ended.load(Ordering::Relaxed) {
             return self.sweep().await;
         }
         let (group, mark) = (self.group, self.mark.clone());
         if let Err(broken) = tokio::task::spawn_blocking(move || kill_tree(group, &mark)).await {
             tracing::warn!(%broken, "process group was not killed");
         }
+    }
+}
+
+impl Members {
+    #[cfg(target_os = "linux")]
+    pub(super) fn memory(&self) -> Option<u64> {
+        // Once it has ended the number of the group may be somebody else's.
+        let group = self.group.filter(|_| !self.has_ended.load(Ordering::Relaxed));
+        super::tree::memory(group, &self.mark)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn memory(&self) -> Option<u64> {
+        let Self { group: _, mark: _, has_ended: _ } = self;
+        None
     }
 }
 
@@ -119,7 +151,7 @@ fn kill_tree(group: Option<Pid>, mark: &str) {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if !self.has_ended {
+        if !self.has_ended.load(Ordering::Relaxed) {
             kill_tree(self.group, &self.mark);
         }
     }

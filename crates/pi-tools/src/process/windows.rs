@@ -17,6 +17,10 @@ pub(super) struct Child {
     has_ended: bool,
 }
 
+/// Nothing is asked of a job but that it ends.
+#[derive(Debug, Clone)]
+pub(super) struct Members;
+
 /// Both streams; a stream that has ended is nothing.
 #[derive(Debug)]
 pub(super) struct Output {
@@ -45,6 +49,10 @@ impl Child {
         Ok(status)
     }
 
+    pub(super) fn members(&self) -> Members {
+        Members
+    }
+
     pub(super) async fn sweep(&mut self) {
         self.kill_job();
     }
@@ -65,6 +73,12 @@ impl Drop for Child {
         if !self.has_ended {
             self.kill_job();
         }
+    }
+}
+
+impl Members {
+    pub(super) fn memory(&self) -> Option<u64> {
+        None
     }
 }
 

@@ -68,6 +68,8 @@ struct Offered {
     about: String,
     protocol: String,
     took: Duration,
+    /// Bytes of its processes, where the system tells.
+    memory: Option<u64>,
     /// What all of its tools cost, sent together.
     tokens: u64,
     tools: Vec<Tool>,
@@ -239,6 +241,7 @@ async fn one(server: &Server, base: &Base, dispatcher: &Dispatcher) -> Result<Of
         about: format!("{} {}", about.name, about.version),
         protocol: about.protocol,
         took,
+        memory: guest.memory().await,
         tokens: cost(&definitions),
         tools: definitions.iter().map(tool).collect(),
         definitions,
@@ -261,7 +264,7 @@ fn object(server: &Server, outcome: &Result<Offered, String>, accepted: bool) ->
         .iter()
         .map(|changed| json!({ "name": changed.tool.name, "before": changed.before, "now": changed.tool.description, "arguments": changed.arguments }));
     json!({ "name": server.name, "state": "ready", "server": offered.about, "protocol": offered.protocol,
-        "latencyMs": u64::try_from(offered.took.as_millis()).unwrap_or(u64::MAX), "tokens": offered.tokens,
+        "latencyMs": u64::try_from(offered.took.as_millis()).unwrap_or(u64::MAX), "memory": offered.memory, "tokens": offered.tokens,
         "tools": tools.collect::<Vec<_>>(), "commands": offered.commands,
         "changed": changed.collect::<Vec<_>>(), "accepted": accepted, "faults": offered.faults })
 }
@@ -278,7 +281,9 @@ fn show(server: &Server, outcome: &Result<Offered, String>, accepted: bool, cons
     };
     let ready = console.paint(Tone::Good, &format!("ready in {} ms", offered.took.as_millis()));
     let (tools, tokens) = (counted(offered.tools.len(), "tool"), grouped(offered.tokens));
-    let about = console.paint(Tone::Quiet, &format!("{}, protocol {}", printable(&offered.about), offered.protocol));
+    let memory = offered.memory.map(|bytes| format!(", {} KiB of memory", grouped(bytes / 1024))).unwrap_or_default();
+    let about = format!("{}, protocol {}{memory}", printable(&offered.about), offered.protocol);
+    let about = console.paint(Tone::Quiet, &about);
     console.line(&format!("{name}  {ready}, {tools}, about {tokens} tokens in every request  {about}"));
     let row = |tool: &Tool| {
         vec![

@@ -25,6 +25,7 @@ use pi_extproto::{
     connector::exec::Command,
     host::{ErrorCode, HostError},
 };
+use pi_tools::process::Tree;
 
 use super::{
     salvage,
@@ -43,6 +44,7 @@ const SETTLING: Duration = Duration::from_secs(2);
 
 /// The process of a server. Dropping it ends it with everything that it started.
 pub(super) struct Program {
+    tree: Tree,
     stop: CancellationToken,
     status: watch::Receiver<Option<String>>,
     words: Arc<Mutex<VecDeque<String>>>,
@@ -81,7 +83,7 @@ impl Program {
         let terms = Terms { occasion: Occasion::Loading, ..Terms::background() };
         let started = desk.hold(command, &route.variables, &terms).await;
         let (held, pipes) = started.map_err(|error| not_started(route, &error))?;
-        let (stop, words) = (CancellationToken::new(), Arc::default());
+        let (tree, stop, words) = (held.tree(), CancellationToken::new(), Arc::default());
         let (ended, status) = watch::channel(None);
         let verdict = Arc::default();
         // Each ends with the process, which ends with us.
@@ -100,7 +102,7 @@ impl Program {
             pen: desk.events().clone(),
             verdict: Arc::clone(&verdict),
         };
-        Ok((Self { stop, status, words, heard, verdict }, pipe))
+        Ok((Self { tree, stop, status, words, heard, verdict }, pipe))
     }
 
     /// The same fault with what is known of the process. One that died before it read what we wrote is lost like one that
@@ -130,6 +132,13 @@ impl Program {
             false => format!("it said: {}", words.iter().cloned().collect::<Vec<_>>().join(" | ")),
         };
         LinkFault::Lost { message: format!("the process {status}; {said}") }
+    }
+
+    /// Bytes of memory that the process has, with what it started.
+    pub(super) async fn memory(&self) -> Option<u64> {
+        let tree = self.tree.clone();
+        // It looks at every process of the machine.
+        tokio::task::spawn_blocking(move || tree.memory()).await.ok().flatten()
     }
 
     /// Ends the process and waits for it, a bounded time.
