@@ -11,6 +11,9 @@ use pi_transcript::json::canonical;
 
 use super::{limits::Limits, link::LinkFault};
 
+/// Where a tool says whether it is called as a task, among what the SDK passes on unseen.
+pub(super) const TASKS: &str = "pi/taskSupport";
+
 /// A tool as its server describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolFace {
@@ -94,6 +97,10 @@ pub(super) fn tools(result: &Value, limits: &Limits) -> Result<Page<ToolFace>, L
         };
         if schema.get("type").is_some_and(|kind| kind != "object") {
             return Err(format!("the schema of the tool {name} is not one of an object"));
+        }
+        if item["_meta"][TASKS] == "required" {
+            let why = "it can only be called as a task (taskSupport \"required\"), and pi waits for answers";
+            return Err(format!("the tool {name} is not offered: {why}"));
         }
         let description = plain(item["description"].as_str().unwrap_or_default());
         let title = item["title"].as_str().or(item["annotations"]["title"].as_str()).map(plain);

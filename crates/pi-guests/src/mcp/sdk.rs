@@ -4,6 +4,7 @@
 //! costs us that tool, and a new version of the SDK costs us this module.
 
 mod errand;
+mod message;
 mod pipe;
 mod salvage;
 mod throttle;

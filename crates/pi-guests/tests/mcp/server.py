@@ -46,6 +46,9 @@ def tools():
     ]
     if MODE == "lies":
         listed += [{"name": "bad", "inputSchema": "no"}, {"inputSchema": {"type": "object"}}, 5, tool("echo", "twice")]
+    if MODE == "tasks":
+        for support in ["required", "optional", "forbidden"]:
+            listed.append({**tool(support, "d"), "execution": {"taskSupport": support}})
     if MODE == "countless-lies":
         listed += [{"name": "bad%d" % number, "inputSchema": "no"} for number in range(5000)]
     if MODE == "reserved":

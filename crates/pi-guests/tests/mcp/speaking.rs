@@ -159,6 +159,20 @@ async fn only_wanted_tools_are_offered() {
     assert_eq!(house.tools(), ["echo", "resources"]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn tool_that_is_a_task_only_is_not_offered_and_told() {
+    let behind = Behind::port("tasks");
+    for plan in [Plan::pipes("tasks"), Plan::entry(json!({ "url": behind.url }))] {
+        let house = start(plan).await.expect("it starts");
+        let tools = house.tools();
+        let offered = |name: &str| tools.iter().any(|tool| tool == name);
+        assert_eq!((offered("required"), offered("optional"), offered("forbidden")), (false, true, true), "{tools:?}");
+        let why = "the tool required is not offered: it can only be called as a task (taskSupport \"required\"), and pi \
+                   waits for answers";
+        assert_eq!(house.guest.faults(), [why]);
+    }
+}
+
 /// A process, and one that it started which left its group and its session.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]

@@ -38,7 +38,7 @@ use pi_extproto::{
 };
 
 use super::{
-    salvage,
+    message, salvage,
     throttle::{Pace, Throttle},
 };
 use crate::mcp::{entry::HttpRoute, limits::Limits, link::LinkFault};
@@ -222,11 +222,15 @@ pub(super) fn explain(error: &(dyn std::error::Error + 'static)) -> Option<LinkF
 /// whose stream it is in: the SDK would leave both out, and whoever asked would wait.
 fn readable(event: Sse, asked: Option<&RequestId>) -> Sse {
     let Some(written) = &event.data else { return event };
-    let answer = match serde_json::from_str::<ServerJsonRpcMessage>(written) {
+    let answer = match message::read::<ServerJsonRpcMessage>(written.as_bytes()) {
         Ok(JsonRpcMessage::Error(JsonRpcError { id: None, error, .. })) => {
             asked.map(|asked| JsonRpcMessage::Error(JsonRpcError::new(Some(asked.clone()), error)))
         }
-        Ok(_) => return event,
+        // What the SDK reads is what was written.
+        Ok(_) => match message::marked(written.as_bytes()) {
+            Some(marked) => return Sse { data: Some(marked.to_string()), ..event },
+            None => return event,
+        },
         Err(fault) => salvage::answer(written.as_bytes(), &fault),
     };
     let answer = answer.and_then(|answer| serde_json::to_string(&answer).ok());
@@ -337,7 +341,7 @@ impl StreamableHttpClient for Errand {
             return Ok(StreamableHttpPostResponse::Sse(self.events(feed, asked), session));
         }
         let body = self.whole(feed).await?;
-        let read = serde_json::from_slice::<ServerJsonRpcMessage>(&body);
+        let read = message::read::<ServerJsonRpcMessage>(&body);
         let names_ours = matches!(&read, Ok(JsonRpcMessage::Error(error)) if error.id.is_some() && error.id == asked);
         if let (Some(asked), true, false) = (&asked, session_id.is_some(), names_ours)
             && self.may_have_expired(head.status, asked)

@@ -28,7 +28,7 @@ use pi_extproto::{
 use pi_tools::process::Tree;
 
 use super::{
-    salvage,
+    message, salvage,
     throttle::{Pace, Throttle},
 };
 use crate::mcp::{entry::ProcessRoute, limits::Limits, link::LinkFault};
@@ -262,7 +262,7 @@ impl Transport<RoleClient> for Pipe {
             }
             self.throttle.count();
             let line = std::mem::take(&mut self.buffer);
-            let fault = match serde_json::from_slice(&line) {
+            let fault = match message::read(&line) {
                 Ok(message) => return Some(message),
                 Err(_) if line.trim_ascii().is_empty() => continue,
                 Err(fault) => fault,
