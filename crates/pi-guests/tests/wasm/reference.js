@@ -37,6 +37,12 @@ export default function (pi) {
   tool("loop", () => {
     for (;;);
   });
+  const deep = (n) => n + deep(n + 1);
+  tool("deep", () => deep(0));
+  tool("hail", async () => {
+    for (let n = 0; n < 2000; n++) await pi.fs.stat("note.txt");
+    return "done";
+  });
   tool("bomb", () => {
     for (const all = []; ; ) all.push(new Array(100_000).fill(7));
   });

@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 use pi_exthost::{
     Guest, Guests, Registration,
     guest::ToolInvocation,
+    ledger::reading,
     verdict::{ToolCallVerdict, Verdict},
 };
 use pi_extproto::{
@@ -28,6 +29,8 @@ use crate::house::{House, event, never, program, program_saying, start_js, start
 
 const TABLE: &str = include_str!("tiers.yaml");
 const TIERS: [Tier; 3] = [Tier::Js, Tier::Wasm, Tier::Mcp];
+/// More calls of a kind than this are counted, and not written one by one.
+const MANY: usize = 10;
 /// How long a call of a server may take, in milliseconds: in a row about limits, and in others.
 const SHORT: u32 = 8_000;
 const LONG: u32 = 120_000;
@@ -252,14 +255,17 @@ async fn observe(row: &Row, tier: Tier) -> Seen {
     let policy = json!({ "extensions": { "policy": { "mode": "permissive", "deny_caps": row.deny } } });
     let house = House::new(&policy.to_string());
     let (guest, guests) = guests(row, tier, &house).await;
-    let mut told = Vec::new();
+    let (mut told, mut failures) = (Vec::new(), 0);
     for step in &row.steps {
-        told.extend(take(tier, &house, &*guest, &guests, step).await);
+        let answered = take(tier, &house, &*guest, &guests, step).await;
+        failures += usize::from(step.tool.is_some() && answered.last().is_some_and(|last| last.starts_with('!')));
+        told.extend(answered);
     }
     guests.shutdown().await;
     drop((guests, guest));
     let (ledger, trace) = (house.ledger().await, house.traced());
     fits_the_schemas(&trace, &row.what);
+    is_whole(&house, &ledger, failures, &row.what);
     Seen { told, calls: ended(&ledger, tier), digests: digests(&ledger, &trace, &row.what) }
 }
 
@@ -269,6 +275,22 @@ fn of<'a>(ledger: &'a [Value], event: &'static str) -> impl Iterator<Item = &'a 
 
 fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+/// The chain of the ledger holds, whatever began has ended, and what failed is written down as failed.
+fn is_whole(house: &House, ledger: &[Value], failures: usize, what: &str) {
+    let verified = reading::verify(&house.folder.join("log"), "test").expect("a ledger");
+    assert!(verified.is_intact(), "{what}: {verified:?}");
+    for (start, end) in [
+        ("host_call.start", "host_call.end"),
+        ("tool_call.start", "tool_call.end"),
+        ("slash_command.start", "slash_command.end"),
+        ("event_hook.start", "event_hook.end"),
+    ] {
+        assert_eq!(of(ledger, start).count(), of(ledger, end).count(), "{what}: {start}");
+    }
+    let failed = of(ledger, "tool_call.end").filter(|line| line["data"]["is_error"] == true).count();
+    assert_eq!(failed, failures, "{what}");
 }
 
 /// How the host calls ended, sorted. What we tell people of a server's connection was asked for by nobody.
@@ -282,7 +304,12 @@ fn ended(ledger: &[Value], tier: Tier) -> Vec<String> {
         })
         .collect();
     ends.sort();
-    ends
+    let groups = ends.chunk_by(|one, other| one == other);
+    let many = |group: &[String]| match group.len() {
+        count if count > MANY => vec![format!("{} ×{count}", group[0])],
+        _ => group.to_vec(),
+    };
+    groups.flat_map(many).collect()
 }
 
 /// Digests of what was asked of the host, by method. Each is that of the call as it stands in the trace.
