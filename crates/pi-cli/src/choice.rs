@@ -16,7 +16,7 @@ use pi_provider::{
     catalog::{Asked, Entry, FindError, Found, Origin},
     credential::{AttachError, Credential, SourceKind, Trust, attach},
     guardrail::Guardrails,
-    local::{self, Probe, Served},
+    local::{self, Probe, ProbeError, Served},
     manifest::{Capability, Format, ModelEntry, load, model::Pricing},
     transport::{Network, Transport},
 };
@@ -498,11 +498,18 @@ fn check_trust(entry: &Entry) -> Result<(), ModelFailure> {
 /// Why there is no model of a provider that was looked for: a server on this machine that does not run lists none.
 fn no_model(name: &str, entry: &Entry, providers: &Providers) -> ModelFailure {
     let provider = &entry.manifest.id;
-    let probe = Probe::all([entry], &env::lookup).pop().filter(|_| !providers.found().contains(provider));
-    match probe.and_then(|probe| Url::parse(&probe.base_url).ok()) {
-        Some(url) => {
+    let probe = match Probe::of(entry, &env::lookup) {
+        Ok(probe) => probe.filter(|_| !providers.found().contains(provider)),
+        Err(fault @ ProbeError::Variable { .. }) => {
+            let option = "base_url".to_owned();
+            return ModelFailure::Call(CallError::Option { option, reason: fault.to_string() });
+        }
+        Err(_) => None,
+    };
+    match probe.and_then(|probe| Some((Url::parse(&probe.base_url).ok()?, probe.named_by))) {
+        Some((url, named_by)) => {
             let address = url.origin().ascii_serialization();
-            ModelFailure::Call(CallError::NothingAnswers { provider: provider.clone(), address })
+            ModelFailure::Call(CallError::NothingAnswers { provider: provider.clone(), address, named_by })
         }
         None => ModelFailure::NoModelNamed { provider: name.to_owned() },
     }

@@ -193,7 +193,12 @@ impl Providers {
     /// Looks for model servers on this machine and takes over what they serve.
     pub(crate) async fn look_around(&mut self, console: &mut Console) {
         let probes = Probe::all(self.catalog.providers(), &env::lookup);
+        let named: Vec<(ProviderId, String)> =
+            probes.iter().filter_map(|probe| Some((probe.provider.clone(), probe.named_by.clone()?))).collect();
         self.probe(probes, console).await;
+        for (provider, variable) in named.iter().filter(|(provider, _)| !self.found.contains(provider)) {
+            console.note(&format!("no {provider} answers at the address that {variable} names"));
+        }
     }
 
     /// Looks for the server of one provider, if it is one that runs on this machine.

@@ -399,8 +399,8 @@ fn outgoing(manifest: &Manifest, request: Request) -> Result<Outgoing, CallError
         headers.insert(header, value);
     }
     let secrets = request.secrets();
-    let Address { url, hidden, .. } = request.address;
-    Ok(Outgoing { method, url, headers, body: request.body.into(), hidden, secrets })
+    let Address { url, hidden, named_by, .. } = request.address;
+    Ok(Outgoing { method, url, headers, body: request.body.into(), hidden, secrets, named_by })
 }
 
 /// Waits for the work, unless it is cancelled first; then the work is dropped at once.

@@ -115,12 +115,15 @@ pub enum CallError {
         /// Scheme, host, port and path.
         to: Option<String>,
     },
-    /// A server on this machine: nobody listens at that port. Elsewhere it may be the network, and is unreachable.
-    #[error("nothing answers at {address}")]
+    /// A server on this machine, or one that a person named in a variable: nobody listens there. Elsewhere it may be the
+    /// network, and is unreachable.
+    #[error("nothing answers at {address}{}", as_named(named_by.as_deref()))]
     NothingAnswers {
         provider: ProviderId,
         /// Scheme, host and port; nothing that may be secret.
         address: String,
+        /// The variable that names the address.
+        named_by: Option<String>,
     },
     #[error("{provider} did not answer in time ({phase}, {}{})", seconds(*after), set_by.told())]
     TimedOut { provider: ProviderId, phase: Phase, after: Duration, set_by: SetBy },
@@ -439,6 +442,10 @@ pub fn seconds(time: Duration) -> String {
 
 fn leading(to: Option<&String>) -> String {
     to.map(|to| format!(" to {to}")).unwrap_or_default()
+}
+
+fn as_named(variable: Option<&str>) -> String {
+    variable.map(|variable| format!(", which {variable} names")).unwrap_or_default()
 }
 
 fn because(unusable: &[Unusable]) -> String {

@@ -26,8 +26,9 @@ use crate::{
     condition::Condition,
     credential::{Attachment, Lookup},
     dialect::{Chat, Dialect},
-    manifest::{ModelEntry, expression, model::Modalities},
+    manifest::{Manifest, ModelEntry, expression, model::Modalities},
     path::{Path, syntax::SyntaxError},
+    request::in_form_of,
     transport::{Inflow, Outgoing, Transport, read_body},
 };
 
@@ -63,6 +64,8 @@ pub struct Probe {
     pub provider: ProviderId,
     /// Without a slash at the end.
     pub base_url: String,
+    /// The variable that names this address, where it is not the manifest's.
+    pub named_by: Option<String>,
     signs: Vec<(String, Condition)>,
     list: String,
     binding: Option<Path>,
@@ -117,6 +120,30 @@ pub enum ProbeError {
     /// Its value is not told: the variable may hold something else entirely.
     #[error("{variable} does not hold an address")]
     Variable { variable: String },
+}
+
+/// The address that a person names in the variable of a server.
+pub(crate) struct Named {
+    pub(crate) variable: String,
+    pub(crate) address: String,
+}
+
+impl Named {
+    /// What the variable of a manifest names, `None` if it has none or nobody has set it. Whoever is named is asked, or
+    /// nobody: that no server was found there does not mean that another one is meant.
+    pub(crate) fn of(manifest: &Manifest, environment: Lookup<'_>) -> Result<Option<Self>, ProbeError> {
+        let variable = manifest.metadata.get("local").and_then(|local| local.get("base_url_env")?.as_str());
+        Self::by(variable, &manifest.endpoint.base_url, environment)
+    }
+
+    fn by(variable: Option<&str>, usual: &str, environment: Lookup<'_>) -> Result<Option<Self>, ProbeError> {
+        let Some(variable) = variable.map(str::to_owned) else { return Ok(None) };
+        let Some(value) = environment(&variable).filter(|value| !value.trim().is_empty()) else { return Ok(None) };
+        match address(&value, usual) {
+            Some(address) => Ok(Some(Self { variable, address })),
+            None => Err(ProbeError::Variable { variable }),
+        }
+    }
 }
 
 /// Where an entry of the list tells what.
@@ -230,13 +257,11 @@ impl Probe {
         let Some(section) = manifest.metadata.get("local") else { return Ok(None) };
         let section: Section = serde_json::from_value(section.clone()).map_err(ProbeError::Section)?;
         let usual = &manifest.endpoint.base_url;
-        let named = section.base_url_env.and_then(|variable| {
-            let value = environment(&variable).filter(|value| !value.trim().is_empty())?;
-            Some((variable, value))
-        });
-        let base_url = match named {
-            Some((variable, value)) => address(&value, usual).ok_or(ProbeError::Variable { variable })?,
-            None if is_loopback(usual) => usual.trim_end_matches('/').to_owned(),
+        let (base_url, named_by) = match Named::by(section.base_url_env.as_deref(), usual, environment)? {
+            Some(Named { variable, address }) => {
+                (in_form_of(manifest, None, &address).into_owned(), Some(variable))
+            }
+            None if is_loopback(usual) => (usual.trim_end_matches('/').to_owned(), None),
             None => return Err(ProbeError::Elsewhere),
         };
         let list = manifest.services.get("list_models").ok_or(ProbeError::NoList)?;
@@ -245,6 +270,7 @@ impl Probe {
         Ok(Some(Self {
             provider: manifest.id.clone(),
             base_url,
+            named_by,
             signs: signs.collect::<Result<_, ProbeError>>()?,
             list: list.path.clone(),
             binding: optional(&list.response_binding)?,
@@ -458,7 +484,7 @@ async fn exchange(transport: &Transport, question: Question<'_>, base_url: &str)
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     let body = body.map(|body| bytes::Bytes::from(body.to_string())).unwrap_or_default();
-    let outgoing = Outgoing { method, url, headers, body, hidden: Vec::new(), secrets: Vec::new() };
+    let outgoing = Outgoing { method, url, headers, body, hidden: Vec::new(), secrets: Vec::new(), named_by: None };
     let Ok(response) = transport.send(&outgoing, credential).await else { return Told::Nothing };
     if !response.status().is_success() {
         return Told::Refused(response.status().as_u16());

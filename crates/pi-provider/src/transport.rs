@@ -112,6 +112,8 @@ pub struct Outgoing {
     pub hidden: Vec<Secret>,
     /// What else an answer may repeat, and what is looked for in its words as the credential is.
     pub secrets: Vec<Secret>,
+    /// The variable in which the person named the server.
+    pub named_by: Option<String>,
 }
 
 /// Why no answer, or no more of it, came.
@@ -164,7 +166,7 @@ impl Transport {
 
     /// Sends a request and waits for the head of the answer. Dropping the future closes the connection.
     pub async fn send(&self, outgoing: &Outgoing, attachments: &[Attachment]) -> Result<Response, TransportFault> {
-        let Outgoing { method, url, headers, body, hidden: _, secrets: _ } = outgoing;
+        let Outgoing { method, url, headers, body, hidden: _, secrets: _, named_by: _ } = outgoing;
         let mut request = reqwest::Request::new(method.clone(), url.clone());
         *request.headers_mut() = headers.clone();
         for attachment in attachments {

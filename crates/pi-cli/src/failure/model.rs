@@ -408,7 +408,10 @@ pub(crate) fn call_hint(error: &CallError) -> String {
             format!("if {to} is right, write it, without the path of the operation, as base_url or with --base-url")
         }
         CallError::Redirected { to: None, .. } => "check the base URL: the server does not say where to".to_owned(),
-        CallError::NothingAnswers { .. } => {
+        CallError::NothingAnswers { named_by: Some(variable), .. } => {
+            format!("start the server, or correct {variable}; without it the usual address is asked")
+        }
+        CallError::NothingAnswers { named_by: None, .. } => {
             "start the server, or say where it is with --base-url URL; `pi models --available` shows what can be asked \
              now"
             .to_owned()

@@ -462,6 +462,37 @@ fn local_server_is_found_and_asked() {
     assert!(run("models ollama/").contains("ollama    tiny:1b"), "{}", run("models ollama/"));
 }
 
+/// Whoever names an address does not mean another server, whether or not anybody answers there.
+#[test]
+fn only_the_server_that_a_variable_names_is_asked() {
+    let usual = Running::new(Script::new().otherwise(stream(&["from the usual address"])));
+    let manifest = include_str!("../../../pi-provider/manifests/ollama.yaml");
+    let manifest = manifest.replace("http://127.0.0.1:11434", &usual.server.url());
+    assert!(manifest.contains(&usual.server.url()), "the manifest has another address by now");
+    let world = World::new().with("agent/providers/ollama.yaml", manifest);
+    let run = |arguments: &str, host: &str| {
+        let mut command = world.command(arguments);
+        shown(&command.env("PI_CODING_AGENT_DIR", "agent").env("OLLAMA_HOST", host).output().expect("pi runs"))
+    };
+    for arguments in ["ask Hi --model ollama/x", "-p Hi --model ollama/x", "ask Hi --model ollama"] {
+        let told = run(arguments, "127.0.0.1:9");
+        assert!(told.contains("nothing answers at http://127.0.0.1:9, which OLLAMA_HOST names"), "{arguments}: {told}");
+        assert!(!told.ends_with("--- exit 0\n"), "{arguments}: {told}");
+    }
+    let dry = run("ask Hi --model ollama/x --dry-run", "127.0.0.1:9");
+    assert!(dry.contains("POST http://127.0.0.1:9/v1/chat/completions"), "{dry}");
+    for arguments in ["ask Hi --model ollama/x", "ask Hi --model ollama"] {
+        let told = run(arguments, "two words");
+        assert!(told.contains("OLLAMA_HOST does not hold an address") && !told.contains("two words"), "{told}");
+    }
+    let chats = |server: &Running| server.server.requests().iter().filter(|it| it.method == "POST").count();
+    assert_eq!(chats(&usual), 0);
+    // One that takes its time is asked, where it is.
+    let slow = Running::new(Script::new().always("/v1/chat/completions", stream(&["slowly"])).otherwise(Reply::hang()));
+    let told = run("ask Hi --model ollama/x", &slow.server.address().to_string());
+    assert!(told.starts_with("slowly"), "{told}");
+}
+
 #[test]
 fn what_is_not_there_is_told_with_what_may_be_meant() {
     assert_snapshot!(World::new().run("ask Hi --model anthropik/claude"), @r#"

@@ -556,8 +556,8 @@ fn provider_that_cannot_be_tested_says_why() {
     let output = command.env("OLLAMA_HOST", "127.0.0.1:9").output().expect("pi runs");
     assert_snapshot!(crate::world::shown(&output), @r"
     --- on standard error
-    error: nothing answers at http://127.0.0.1:9
-    hint: start the server, or say where it is with --base-url URL; `pi models --available` shows what can be asked now
+    error: nothing answers at http://127.0.0.1:9, which OLLAMA_HOST names
+    hint: start the server, or correct OLLAMA_HOST; without it the usual address is asked
     --- exit 75
     ");
 }

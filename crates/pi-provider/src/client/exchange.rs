@@ -225,16 +225,26 @@ impl Exchange<'_> {
         hide_in_address(&self.outgoing.url.origin().ascii_serialization(), &self.outgoing.hidden)
     }
 
+    fn nothing_answers(&self) -> CallError {
+        let (provider, named_by) = (self.manifest.id.clone(), self.outgoing.named_by.clone());
+        CallError::NothingAnswers { provider, address: self.address(), named_by }
+    }
+
     fn fault(&self, fault: TransportFault) -> CallError {
         let provider = self.manifest.id.clone();
         match fault {
+            // Whoever named the address should read where it is written.
+            TransportFault::ConnectTimeout { .. } if self.outgoing.named_by.is_some() => self.nothing_answers(),
+            TransportFault::Unreachable(obstacle) if obstacle.is_absent() && self.outgoing.named_by.is_some() => {
+                self.nothing_answers()
+            }
             TransportFault::ConnectTimeout { after } => {
                 Patience { phase: Phase::Connect, after, set_by: SetBy::Nobody }.into_error(&provider)
             }
             TransportFault::Unreachable(obstacle)
                 if obstacle.is_refused() && is_on_this_machine(&self.outgoing.url) =>
             {
-                CallError::NothingAnswers { provider, address: self.address() }
+                self.nothing_answers()
             }
             TransportFault::Unreachable(source) => {
                 CallError::Unreachable { provider, source: source.hiding(&self.outgoing.hidden) }

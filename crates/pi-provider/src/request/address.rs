@@ -13,6 +13,7 @@ use super::{
 use crate::{
     dialect::{Chat, Dialect},
     error::CallError,
+    local::Named,
     manifest::{
         Capability, KeySource, Manifest, Operation,
         endpoint::{SecretHeader, is_key, is_protected, is_whole},
@@ -31,6 +32,8 @@ pub struct Address {
     pub written: Vec<Secret>,
     /// So many pairs at the beginning of the query are the operation's own; the values of the others are `written`.
     own_pairs: usize,
+    /// The variable that names the server, where it is not the manifest's own address.
+    pub named_by: Option<String>,
 }
 
 /// Headers without the credential.
@@ -62,7 +65,6 @@ pub(super) fn chat(
 /// An address of this provider: `path` joined to its base, with the environment's values and the model in it. A path that
 /// is a whole address is used as it is, if a credential may be sent there.
 pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, CallError> {
-    let own = || Cow::Borrowed(target.manifest.endpoint.base_url.as_str());
     let of_model = || target.entry.and_then(|entry| entry.base_url.as_ref()).map(|own| own.0.as_str());
     let given = target.base_url.or_else(of_model);
     if let Some(usual) = given.and_then(|given| foreign_path(target.manifest, target.entry, given)) {
@@ -73,7 +75,16 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, Cal
         );
         return Err(CallError::Option { option: "base_url".to_owned(), reason });
     }
-    let base = given.map_or_else(own, |given| in_form_of(target.manifest, target.entry, given));
+    // The text itself is not told: a password may be in it.
+    let refuse = |reason: String| CallError::Option { option: "base_url".to_owned(), reason };
+    let named = match given {
+        Some(_) => None,
+        None => Named::of(target.manifest, target.lookup).map_err(|fault| refuse(fault.to_string()))?,
+    };
+    let base = match given.or(named.as_ref().map(|named| named.address.as_str())) {
+        Some(other) => in_form_of(target.manifest, target.entry, other),
+        None => Cow::Borrowed(target.manifest.endpoint.base_url.as_str()),
+    };
     // As a part of its own such a name would lead upwards, escaped or not.
     if matches!(model, "." | "..") && [path, base.as_ref()].iter().any(|text| text.contains("/{model}")) {
         let reason = format!("{model} would lead to another path");
@@ -98,8 +109,6 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, Cal
         whole.push(if own_pairs > 0 { '&' } else { '?' });
         whole.push_str(query);
     }
-    // The text itself is not told: a password may be in it.
-    let refuse = |reason: String| CallError::Option { option: "base_url".to_owned(), reason };
     let url = Url::parse(&whole).map_err(|fault| refuse(format!("it is not an address: {fault}")))?;
     if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
         return Err(refuse("it is not the address of a server".to_owned()));
@@ -109,7 +118,8 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, Cal
         return Err(CallError::Option { option: "path".to_owned(), reason });
     }
     let written = written(&url, own_pairs);
-    Ok(Address { url, hidden, written, own_pairs })
+    let named_by = named.filter(|_| !is_whole(&path)).map(|named| named.variable);
+    Ok(Address { url, hidden, written, own_pairs, named_by })
 }
 
 /// Who is named before the host, and the values of the query behind the operation's own.

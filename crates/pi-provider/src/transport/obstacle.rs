@@ -72,6 +72,11 @@ impl Obstacle {
         matches!(self, Self::Refused { .. })
     }
 
+    /// Whether there is no server at the address, as far as can be seen from here.
+    pub const fn is_absent(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::UnknownHost { .. } | Self::NoRoute { .. })
+    }
+
     /// Whether nobody knows the name of the server.
     pub const fn is_unknown_host(&self) -> bool {
         matches!(self, Self::UnknownHost { .. })
