@@ -166,7 +166,8 @@ impl Assembly {
             }
             StreamEvent::Metadata { usage, response_id, model } => self.metadata(usage, response_id, model),
             StreamEvent::FinalCandidate { candidate: 0, finish } | StreamEvent::StreamEnd { finish } => {
-                self.finish = self.finish.take().or(finish);
+                // A later reason says more.
+                self.finish = finish.or(self.finish.take());
             }
             StreamEvent::StreamError { failure } => {
                 self.failure.get_or_insert(failure);

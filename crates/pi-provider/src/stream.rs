@@ -233,6 +233,7 @@ impl Pipeline {
     pub fn read_whole(&self, body: &str, out: &mut Vec<StreamEvent>) -> Ending {
         let mut decoder = self.start();
         decoder.reader.tape = Tape::for_one_text();
+        decoder.reader.meaning.interpreter.read_whole();
         let from = out.len();
         decoder.reader.take(&decoder.compiled, Frame { event: "", id: "", data: body }, out);
         decoder.end(from, out)
@@ -272,10 +273,18 @@ impl Decoder {
         self.reader.done
     }
 
-    /// The provider has said why it stopped, or fulfilled the stop condition: the answer is complete should nothing follow.
-    /// What may follow are counts.
-    pub fn is_complete(&self) -> bool {
-        self.reader.is_complete()
+    /// Every answer that has begun has said why it stopped, and nothing else with it or since, or has fulfilled the stop
+    /// condition: what may follow are counts. Of one that says its reason together with its text, or has gone on behind one,
+    /// nobody knows what follows.
+    pub fn is_settled(&self) -> bool {
+        let Meaning { interpreter, stopped, .. } = &self.reader.meaning;
+        let is_stopped = *stopped && interpreter.is_finished();
+        !interpreter.failed && (self.reader.done || is_stopped || interpreter.is_settled())
+    }
+
+    /// An answer has gone on behind a reason for its end: only the end of the stream is its end.
+    pub fn goes_on(&self) -> bool {
+        !self.reader.done && self.reader.meaning.interpreter.goes_on()
     }
 
     /// The bytes that it holds for frames; what has been handed on belongs to the caller.
@@ -347,8 +356,8 @@ impl Reader {
     }
 
     fn is_complete(&self) -> bool {
-        let Meaning { interpreter, stopped, .. } = &self.meaning;
-        !interpreter.failed && (self.done || *stopped || interpreter.is_finished())
+        let interpreter = &self.meaning.interpreter;
+        !interpreter.failed && (self.done || interpreter.is_finished())
     }
 
     /// Says the end, once; of an answer that failed there is none.
@@ -392,6 +401,8 @@ impl Meaning {
         let selection = if is_passed { Selection::Passed } else { Selection::HeldBack };
         let knowledge = Knowledge { finish: &compiled.finish, usage: &compiled.usage, classify: &self.classify };
         let interpreter = &mut self.interpreter;
+        let from = out.len();
+        interpreter.begin_frame();
         let stops = holds(&compiled.stop);
         let before = stops.then(|| interpreter.standing());
         let mut applied = false;
@@ -411,6 +422,7 @@ impl Meaning {
         if holds(&compiled.flush) {
             interpreter.flush_calls(out);
         }
+        interpreter.end_frame(from, out);
         self.stopped |= stops;
         // A condition that holds where the reason is said may hold before the counts come.
         self.is_over |= before.is_some_and(|before| !interpreter.awaits_counts(&before)) || holds(&compiled.last);

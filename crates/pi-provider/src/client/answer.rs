@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     breaker::{Outcome as Health, Pass},
-    error::{CallError, Failure},
+    error::{CallError, Failure, SetBy},
     event::StreamEvent,
     guardrail::OutputGuard,
     response::Reading,
@@ -53,6 +53,8 @@ pub struct Answer {
     watch: Option<Box<Watch>>,
     idle: Patience,
     deadline: Option<Deadline>,
+    /// When what may follow an answer that is complete is waited for no longer.
+    linger: Option<Deadline>,
     cancel: CancellationToken,
     prepared: Prepared,
 }
@@ -103,6 +105,7 @@ impl Answer {
             watch: None,
             idle,
             deadline: terms.deadline,
+            linger: None,
             cancel: terms.cancel.clone(),
             prepared: terms.prepared.clone(),
         }
@@ -204,10 +207,10 @@ impl Answer {
             self.read_whole(&body)
         } else {
             let mut watch = self.watch.take().unwrap_or_else(|| self.new_watch());
-            let patience = self.idle;
+            let lingers = self.linger.is_some();
             let fetched = watch.over(self.fetch()).await;
-            // A watch cannot become less patient.
-            self.watch = Some(watch).filter(|_| self.idle == patience);
+            // A watch cannot become less patient, or more.
+            self.watch = Some(watch).filter(|_| self.linger.is_some() == lingers);
             match fetched {
                 Ok(fetched) => fetched,
                 Err(Interruption::Cancelled) => return Err(self.fail(CallError::Cancelled)),
@@ -222,26 +225,27 @@ impl Answer {
     }
 
     fn new_watch(&self) -> Box<Watch> {
-        Box::new(Watch::new(self.cancel.clone(), self.idle, self.deadline))
+        let deadline = [self.deadline, self.linger].into_iter().flatten().reduce(Deadline::sooner);
+        Box::new(Watch::new(self.cancel.clone(), self.idle, deadline))
     }
 
     /// Nothing more comes. An answer that had said its end is complete however its connection ends; of any other, what came
-    /// before is still an answer, as far as it goes.
+    /// before is still an answer, as far as it goes. One that went on behind a reason for its end has said none.
     fn break_off(&mut self, error: CallError) -> Ending {
         let source = std::mem::replace(&mut self.source, Source::Over);
         let (Source::Http { decoder, .. } | Source::Local { decoder, .. }) = source else {
             return Ending::Error(error);
         };
+        let goes_on = decoder.goes_on();
         let ending = decoder.finish(&mut self.decoded);
         self.facts.unread = ending.as_ref().map_or(0, |ending| ending.unread);
         match ending {
-            Ok(stream::Ending { outcome: Outcome::Complete, .. }) => {
+            Ok(stream::Ending { outcome: Outcome::Complete, .. }) if !goes_on => {
                 tracing::debug!(provider = %self.provider, %error, "the connection ended badly after the whole answer");
                 Ending::Complete
             }
-            Ok(stream::Ending { outcome: Outcome::Truncated | Outcome::Failed, .. }) | Err(FrameTooLarge { .. }) => {
-                Ending::Error(error)
-            }
+            Ok(stream::Ending { outcome: Outcome::Complete | Outcome::Truncated | Outcome::Failed, .. })
+            | Err(FrameTooLarge { .. }) => Ending::Error(error),
         }
     }
 
@@ -295,8 +299,8 @@ impl Answer {
         if let Some(piece) = piece {
             decoder.push(piece, &mut self.decoded).map_err(too_large)?;
             if !decoder.is_done() {
-                if decoder.is_complete() {
-                    self.idle.after = self.idle.after.min(LINGER);
+                if decoder.is_settled() != self.linger.is_some() {
+                    self.linger = decoder.is_settled().then(|| Deadline::after(LINGER, SetBy::Nobody));
                 }
                 return Ok(());
             }
@@ -388,7 +392,7 @@ impl Answer {
 /// Counts and the like that come before the first word are held back up to this number.
 const MOST_HELD: usize = 256;
 
-/// What may follow an answer that is complete, its counts, is not waited for longer than this.
+/// What may follow an answer that is complete, its counts, is not waited for longer than this, whatever else comes.
 const LINGER: Duration = Duration::from_secs(5);
 
 /// The largest answer that is accepted in one piece where a stream was asked for, in bytes.

@@ -33,6 +33,15 @@ impl Deadline {
         Self { at: Instant::now().checked_add(after), after, set_by }
     }
 
+    /// Of two, the one that comes first.
+    pub(super) fn sooner(self, other: Self) -> Self {
+        match (self.at, other.at) {
+            (Some(own), Some(others)) if others < own => other,
+            (None, Some(_)) => other,
+            (Some(_) | None, Some(_) | None) => self,
+        }
+    }
+
     /// Whether it will be over after so long a wait.
     pub(super) fn is_within(&self, wait: Duration) -> bool {
         self.at.is_some_and(|at| at.saturating_duration_since(Instant::now()) <= wait)

@@ -15,7 +15,7 @@ use super::{
     usage::{Counts, UsagePaths},
 };
 use crate::{
-    event::{Finish, StreamEvent, TokenUsage, UNKNOWN_USAGE},
+    event::{Finish, StreamEvent, Termination, TokenUsage, UNKNOWN_USAGE},
     path::tree::{Scalar, Tree},
     tape::View,
 };
@@ -34,6 +34,10 @@ pub(super) struct Interpreter {
     wondered: bool,
     response_id: Option<String>,
     model: Option<String>,
+    /// The number of the frame that is read, from 1.
+    frame: u64,
+    /// The frame is all that there is.
+    is_whole: bool,
     pub(super) ended: bool,
     pub(super) failed: bool,
 }
@@ -50,7 +54,17 @@ struct Candidate {
     called: bool,
     /// What it says is why it says nothing else.
     refused: bool,
+    /// Why it ended, as far as is known: some servers write a reason into every frame.
     finish: Option<Finish>,
+    /// The frame in which the reason stood, and the place among the events where it is told if nothing else was said there.
+    finished_in: u64,
+    place: usize,
+    /// That this is the reason was told.
+    is_told: bool,
+    /// The last frame that said something; 0 if none has.
+    spoke_in: u64,
+    /// It has gone on behind a reason, so that its reasons are no ends.
+    goes_on: bool,
     text: Told,
     thoughts: Told,
     calls: Told,
@@ -87,8 +101,34 @@ impl Interpreter {
             wondered: false,
             response_id: None,
             model: None,
+            frame: 0,
+            is_whole: false,
             ended: false,
             failed: false,
+        }
+    }
+
+    /// Reads an answer that is one frame: what stands in it is all, and is told in its order.
+    pub(super) fn read_whole(&mut self) {
+        self.is_whole = true;
+    }
+
+    pub(super) fn begin_frame(&mut self) {
+        self.frame += 1;
+    }
+
+    /// Tells the reasons for the end behind which nothing was said. One that came with a text waits for the next frame, or for
+    /// the end: text may follow it. `from` is the place where the events of this frame begin.
+    pub(super) fn end_frame(&mut self, from: usize, out: &mut Vec<StreamEvent>) {
+        for number in (0..self.candidates.len()).rev() {
+            let candidate = &self.candidates[number];
+            if candidate.is_told || candidate.finish.is_none() || candidate.spoke_in == self.frame {
+                continue;
+            }
+            let place = if candidate.finished_in == self.frame { candidate.place } else { from };
+            let mut told = Vec::new();
+            self.tell(number, &mut told);
+            out.splice(place..place, told);
         }
     }
 
@@ -117,9 +157,25 @@ impl Interpreter {
         }
     }
 
-    /// Whether the provider has said why it stopped, in every answer that has begun to end.
+    /// Whether the provider has said why it stopped, in every answer that has begun.
     pub(super) fn is_finished(&self) -> bool {
-        self.ended || self.candidates.first().is_some_and(|candidate| candidate.finish.is_some())
+        self.ended || self.is_each(|candidate| candidate.finish.is_some())
+    }
+
+    /// Whether nothing but counts is to be expected: each answer has said why it stopped, and nothing else with it or since.
+    pub(super) fn is_settled(&self) -> bool {
+        self.ended || self.is_each(|candidate| candidate.is_told && !candidate.goes_on)
+    }
+
+    /// Whether an answer has gone on behind a reason for its end.
+    pub(super) fn goes_on(&self) -> bool {
+        !self.ended && self.candidates.iter().any(|candidate| candidate.goes_on)
+    }
+
+    /// Whether there are answers, and it is so for each.
+    fn is_each(&self, is_so: impl Fn(&Candidate) -> bool) -> bool {
+        let mut begun = self.candidates.iter().filter(|candidate| candidate.has_begun()).peekable();
+        begun.peek().is_some() && begun.all(is_so)
     }
 
     pub(super) fn standing(&self) -> Standing {
@@ -143,12 +199,36 @@ impl Interpreter {
 
     /// The proper end of the stream.
     pub(super) fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        for number in 0..self.candidates.len() {
+            let Candidate { finish, is_told, .. } = &self.candidates[number];
+            if finish.is_some() && !is_told {
+                self.tell(number, out);
+            }
+        }
         self.calls.end_all(out);
         let finish = self.candidates.first().and_then(|candidate| {
             let refusal = || candidate.refused.then(Finish::refusal);
-            candidate.finish.clone().or_else(refusal)
+            candidate.ending().or_else(refusal)
         });
         out.push(StreamEvent::StreamEnd { finish });
+    }
+
+    /// Tells why an answer ended. Calls of it that are open end with it.
+    fn tell(&mut self, place: usize, out: &mut Vec<StreamEvent>) {
+        let candidate = &mut self.candidates[place];
+        candidate.is_told = true;
+        let finish = candidate.ending();
+        let number = u32::try_from(place).unwrap_or(MOST_CANDIDATES);
+        self.calls.end_all_of(number, out);
+        out.push(StreamEvent::FinalCandidate { candidate: number, finish });
+    }
+
+    /// Remembers that an answer says something in this frame.
+    fn speak(&mut self, number: u32) {
+        let frame = self.frame;
+        let candidate = self.candidate(number);
+        candidate.goes_on |= candidate.finish.is_some() && candidate.finished_in < frame;
+        candidate.spoke_in = frame;
     }
 
     fn candidate(&mut self, number: u32) -> &mut Candidate {
@@ -180,6 +260,7 @@ impl Interpreter {
             out.push(StreamEvent::PartialContentDelta { candidate, block, content, signature });
         }
         if says {
+            self.speak(candidate(event));
             self.refuse(event);
         }
     }
@@ -198,6 +279,9 @@ impl Interpreter {
         let redacted = event.field(Role::Redacted).is_some_and(Found::is_true);
         if !thinking.is_empty() || signature.is_some() {
             let block = event.number(Role::Index);
+            if !thinking.is_empty() {
+                self.speak(candidate);
+            }
             self.calls.settle(candidate, out);
             out.push(StreamEvent::ThinkingDelta { candidate, block, thinking, signature, redacted });
         }
@@ -208,6 +292,14 @@ impl Interpreter {
         if !self.candidate(candidate).calls.admits(Told::by(event)) {
             return;
         }
+        let before = out.len();
+        self.take_calls(event, candidate, out);
+        if out.len() > before {
+            self.speak(candidate);
+        }
+    }
+
+    fn take_calls(&mut self, event: Match<'_, '_>, candidate: u32, out: &mut Vec<StreamEvent>) {
         let is_complete = event.field(Role::Complete).is_some_and(Found::is_true);
         let signature = || event.field(Role::Signature).map(Found::to_text);
         let index = event.number(Role::Index);
@@ -278,8 +370,14 @@ impl Interpreter {
             out.push(StreamEvent::Metadata { usage, response_id, model });
         }
         // Some servers write the name of nothing where they mean nothing.
-        if let Some(word) = event.text(Role::FinishReason).filter(|word| !word.is_empty() && *word != "null") {
-            self.finish(candidate(event), word, knowledge, out);
+        if let Some(found) = event.field(Role::FinishReason)
+            && let Some(word) = found.as_str().filter(|word| !word.is_empty() && *word != "null")
+        {
+            let number = candidate(event);
+            // Where the provider has said why it stopped, a literal of the manifest says less.
+            if matches!(found, Found::InFrame(_)) || self.candidate(number).finish.is_none() {
+                self.finish(number, knowledge.finish.read(word), out);
+            }
         }
     }
 
@@ -296,21 +394,40 @@ impl Interpreter {
         }
     }
 
-    /// The first reason counts: later ones are literals of a manifest, or say less.
-    fn finish(&mut self, number: u32, word: &str, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
+    /// Takes a reason for the end. In one frame the first counts. One of a later frame takes its place, unless it is the word
+    /// for an ordinary end, where nothing was said since.
+    fn finish(&mut self, number: u32, finish: Finish, out: &mut Vec<StreamEvent>) {
+        let (frame, is_whole) = (self.frame, self.is_whole);
         let candidate = self.candidate(number);
-        if candidate.finish.is_some() {
-            return;
+        if let Some(known) = &candidate.finish {
+            let says_less = finish.reason == Termination::EndTurn && candidate.spoke_in <= candidate.finished_in;
+            if candidate.finished_in == frame || says_less {
+                return;
+            }
+            candidate.is_told &= *known == finish;
         }
-        let mut finish = knowledge.finish.read(word);
-        if candidate.called {
+        candidate.finish = Some(finish);
+        (candidate.finished_in, candidate.place) = (frame, out.len());
+        if is_whole {
+            self.tell(number as usize, out);
+        }
+    }
+}
+
+impl Candidate {
+    fn has_begun(&self) -> bool {
+        self.spoke_in > 0 || self.finish.is_some()
+    }
+
+    /// Why it ended, by all that is known of it.
+    fn ending(&self) -> Option<Finish> {
+        let mut finish = self.finish.clone()?;
+        if self.called {
             finish.reason = finish.reason.of_calls();
-        } else if candidate.refused {
+        } else if self.refused {
             finish = finish.of_refusal();
         }
-        candidate.finish = Some(finish.clone());
-        self.calls.end_all_of(number, out);
-        out.push(StreamEvent::FinalCandidate { candidate: number, finish: Some(finish) });
+        Some(finish)
     }
 }
 

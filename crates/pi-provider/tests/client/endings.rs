@@ -13,8 +13,8 @@ struct Case {
     changes: Value,
     content_type: &'static str,
     frames: Vec<String>,
-    /// A frame may follow, so that somebody waits for it.
-    waits: bool,
+    /// A frame may follow, so that somebody waits for it that long.
+    waits: Duration,
 }
 
 fn sse(frames: &[Value]) -> Vec<String> {
@@ -26,7 +26,7 @@ fn style(strategy: &str) -> Value {
 }
 
 fn case(name: &'static str, changes: Value, frames: Vec<String>) -> Case {
-    Case { name, changes, content_type: "text/event-stream", frames, waits: false }
+    Case { name, changes, content_type: "text/event-stream", frames, waits: Duration::ZERO }
 }
 
 fn cases() -> Vec<Case> {
@@ -58,14 +58,16 @@ fn cases() -> Vec<Case> {
     }});
     let lines = |last: &str| vec!["{\"text\":\"Hello, world\"}\n".to_owned(), format!("{last}\n")];
     let ndjson = |name, last| Case { content_type: "application/x-ndjson", ..case(name, ndjson.clone(), lines(last)) };
-    let waiting = |case: Case| Case { waits: true, ..case };
+    // Counts may follow a reason that stands alone; behind a text, more of it may follow.
+    let waiting = |case: Case| Case { waits: seconds(5), ..case };
+    let doubting = |case: Case| Case { waits: Timeouts::USUAL_SILENCE, ..case };
     vec![
         case("anthropic", style("anthropic_event_stream"), sse(&anthropic)),
         case("responses", style("openai_responses"), responses("response.completed", json!({"status": "completed"}))),
         case("incomplete", style("openai_responses"), responses("response.incomplete", incomplete)),
         case("chat", json!({}), [vec![delta("Hello, world"), stop()], done].concat()),
         ndjson("ndjson", "{\"over\":true}"),
-        waiting(case("gemini", style("gemini_generate"), sse(&[gemini]))),
+        doubting(case("gemini", style("gemini_generate"), sse(&[gemini]))),
         waiting(case("chat without a signal", json!({}), vec![delta("Hello, world"), stop()])),
         waiting(ndjson("ndjson with a reason", "{\"over\":true,\"reason\":\"stop\"}")),
     ]
@@ -81,7 +83,7 @@ async fn whole_answer_is_whole_however_the_connection_ends() {
             let began = tokio::time::Instant::now();
             let said = fixture.text().await;
             assert_eq!(said.as_deref().ok(), Some("Hello, world"), "{name}, {end:?}: {said:?}");
-            let expected = if is_held && waits { seconds(5) } else { Duration::ZERO };
+            let expected = if is_held { waits } else { Duration::ZERO };
             assert_eq!(began.elapsed().as_secs(), expected.as_secs(), "{name}, {end:?}");
             assert_eq!(fixture.server.requests().len(), 1, "{name}, {end:?}");
             let (_, seen) = fixture.client.breakers().snapshots()[0];
@@ -123,6 +125,110 @@ async fn counts_behind_a_reason_are_read() {
         }
     }
     assert_eq!(counted, Some(9));
+}
+
+fn chat(index: u32, content: Option<&str>, reason: Option<&str>) -> Step {
+    let choice = json!({"index": index, "delta": {"content": content}, "finish_reason": reason});
+    Step::Bytes(format!("data: {}\n\n", json!({"choices": [choice]})).into())
+}
+
+fn gemini(text: &str, reason: &str) -> Step {
+    let candidate = json!({"index": 0, "content": {"parts": [{"text": text}]}, "finishReason": reason});
+    Step::Bytes(format!("data: {}\n\n", json!({"candidates": [candidate]})).into())
+}
+
+fn done() -> Step {
+    Step::Bytes("data: [DONE]\n\n".into())
+}
+
+fn of_steps(steps: &[Step]) -> Reply {
+    steps.iter().cloned().fold(Reply::events(Vec::<String>::new()), Reply::and)
+}
+
+/// What each candidate says and how it ends, or the error.
+async fn told(changes: &Value, steps: &[Step]) -> String {
+    let fixture = Fixture::with(Script::new().otherwise(of_steps(steps)), changes.clone()).await;
+    let mut answer = fixture.stream().await.unwrap();
+    let mut told = String::new();
+    while let Some(event) = answer.next().await {
+        told += &match event {
+            Ok(StreamEvent::PartialContentDelta { candidate, content, .. }) => format!("{candidate}:{content} "),
+            Ok(StreamEvent::FinalCandidate { candidate, finish }) => format!("{candidate}={} ", finish.unwrap().raw),
+            Ok(StreamEvent::StreamEnd { finish }) => format!("end={}", finish.unwrap().raw),
+            Ok(_) => String::new(),
+            Err(error) => format!("error: {error}"),
+        };
+    }
+    told
+}
+
+/// Some servers write a reason into every frame: text that follows is read, and the last reason counts.
+#[tokio::test(start_paused = true)]
+async fn reason_is_not_the_end_where_text_follows() {
+    let (plain, google) = (json!({}), style("gemini_generate"));
+    let wait = || Step::Wait(seconds(7));
+    let frames = [chat(0, Some("one"), Some("stop")), wait(), chat(0, Some("two"), Some("length")), done()];
+    assert_eq!(told(&plain, &frames).await, "0:one 0:two 0=length end=length");
+    let frames = [gemini("one", "STOP"), wait(), gemini("two", "STOP"), wait(), gemini("three", "MAX_TOKENS")];
+    assert_eq!(told(&google, &frames).await, "0:one 0:two 0:three 0=MAX_TOKENS end=MAX_TOKENS");
+    // One that stands alone is told at once; whoever goes on all the same is heard, and not left after five seconds.
+    let frames = [
+        chat(0, None, Some("stop")),
+        Step::Wait(seconds(4)),
+        chat(0, Some("one"), None),
+        wait(),
+        chat(0, None, Some("length")),
+        done(),
+    ];
+    assert_eq!(told(&plain, &frames).await, "0=stop 0:one 0=length end=length");
+    // What comes with the counts says less.
+    let frames = [chat(0, Some("one"), None), chat(0, None, Some("length")), chat(0, None, Some("stop")), done()];
+    assert_eq!(told(&plain, &frames).await, "0:one 0=length end=length");
+}
+
+/// Of an answer that went on behind a reason, nobody knows whether it was over when the connection broke.
+#[tokio::test(start_paused = true)]
+async fn reason_in_every_frame_ends_nothing_that_breaks_off() {
+    let frames = [gemini("one", "STOP"), gemini("two", "STOP")];
+    for end in BAD_ENDS {
+        let steps = [&frames[..], std::slice::from_ref(&end)].concat();
+        let told = told(&style("gemini_generate"), &steps).await;
+        assert!(told.starts_with("0:one 0:two ") && told.contains("error: "), "{end:?}: {told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reason_of_one_candidate_does_not_end_another() {
+    let frames = [
+        chat(0, Some("A"), None),
+        chat(1, Some("B1"), None),
+        chat(0, None, Some("stop")),
+        Step::Wait(seconds(7)),
+        chat(1, Some("B2"), None),
+        chat(1, None, Some("length")),
+    ];
+    let whole = "0:A 1:B1 0=stop 1:B2 1=length end=stop";
+    let changes = json!({"streaming": {"candidate": {"candidate_id_path": "$.choices[*].index", "fan_out": true}}});
+    for changes in [json!({}), changes] {
+        for end in [done(), Step::Hang] {
+            let steps = [&frames[..], std::slice::from_ref(&end)].concat();
+            assert_eq!(told(&changes, &steps).await, whole, "{end:?}");
+        }
+        let cut = [&frames[..3], &[Step::Cut]].concat();
+        let told = told(&changes, &cut).await;
+        assert_eq!(told, "0:A 1:B1 0=stop error: the answer of mock-one ended in the middle");
+    }
+}
+
+/// A server that keeps the connection busy is not waited for longer than one that is silent.
+#[tokio::test(start_paused = true)]
+async fn comments_behind_the_end_do_not_prolong_it() {
+    let ping = || [Step::Wait(seconds(2)), Step::Bytes(": ping\n\n".into())];
+    let mut steps = vec![chat(0, Some("Hi"), None), chat(0, None, Some("stop"))];
+    steps.extend((0..20).flat_map(|_| ping()));
+    let began = tokio::time::Instant::now();
+    assert_eq!(told(&json!({}), &steps).await, "0:Hi 0=stop end=stop");
+    assert_eq!(began.elapsed().as_secs(), 5);
 }
 
 /// Frames that nobody can read are not part of the answer, and whoever asked can see that there were some.
