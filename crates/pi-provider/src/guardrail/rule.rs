@@ -33,7 +33,6 @@ pub(super) struct Rule {
 pub(super) enum Search {
     Personal,
     Pattern(Regex),
-    Nothing,
 }
 
 /// What in a filter cannot be used as written.
@@ -111,8 +110,9 @@ pub(crate) fn problems(filter: &Filter, side: Side) -> Vec<Problem> {
 }
 
 impl Rule {
-    /// Compiles a filter; what cannot be used is left out and told.
-    pub(super) fn compile(filter: &Filter, side: Side, problems: &mut Vec<Problem>) -> Self {
+    /// Compiles a filter; what cannot be used is left out and told. One for personal data that names patterns or words looks
+    /// for both, and is two rules of one name.
+    pub(super) fn compile(filter: &Filter, side: Side, problems: &mut Vec<Problem>) -> Vec<Self> {
         let mut tell = |fault| problems.push(Problem { filter: filter.kind.clone(), action: filter.action, fault });
         misread(filter).for_each(&mut tell);
         let mut alternatives = Vec::new();
@@ -129,23 +129,22 @@ impl Rule {
             alternatives.push(format!("(?:{pattern})"));
         }
         alternatives.extend(strings(filter.settings.get("words")).map(word));
-        let pattern = RegexBuilder::new(&alternatives.join("|")).case_insensitive(true).build();
-        let search = match (filter.kind.as_str(), pattern) {
-            ("pii_detection", _) if alternatives.is_empty() => Search::Personal,
-            (_, Ok(pattern)) if !alternatives.is_empty() => Search::Pattern(pattern),
-            (_, Ok(_)) => {
+        let mut searches = Vec::new();
+        if filter.kind == PERSONAL_DATA {
+            searches.push(Search::Personal);
+        }
+        match RegexBuilder::new(&alternatives.join("|")).case_insensitive(true).build() {
+            Ok(pattern) if !alternatives.is_empty() => searches.push(Search::Pattern(pattern)),
+            Ok(_) => {
                 // Why patterns are left out is told already.
-                if strings(filter.settings.get("patterns")).next().is_none() {
+                if searches.is_empty() && strings(filter.settings.get("patterns")).next().is_none() {
                     tell(idleness(&filter.kind));
                 }
-                Search::Nothing
             }
-            (_, Err(_)) => {
-                tell(Fault::TooLarge);
-                Search::Nothing
-            }
-        };
-        Self { name: filter.kind.clone(), action: filter.action, search, needs_whole }
+            Err(_) => tell(Fault::TooLarge),
+        }
+        let rule = |search| Self { name: filter.kind.clone(), action: filter.action, search, needs_whole };
+        searches.into_iter().map(rule).collect()
     }
 
     pub(super) fn name(&self) -> &str {
@@ -170,7 +169,6 @@ impl Rule {
         match &self.search {
             Search::Personal => PERSONAL.redact_text(text),
             Search::Pattern(pattern) => mask_matches(pattern, text),
-            Search::Nothing => Cow::Borrowed(text),
         }
     }
 }
@@ -194,7 +192,9 @@ fn misread(filter: &Filter) -> impl Iterator<Item = Fault> {
 }
 
 /// The types of filters that the standard names.
-pub(crate) const TYPES: [&str; 2] = ["pii_detection", "content_safety"];
+pub(crate) const TYPES: [&str; 2] = [PERSONAL_DATA, "content_safety"];
+/// The one that knows by itself what to look for.
+const PERSONAL_DATA: &str = "pii_detection";
 
 /// What is wrong with a filter that looks for nothing.
 fn idleness(kind: &str) -> Fault {

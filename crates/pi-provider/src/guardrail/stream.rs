@@ -247,7 +247,6 @@ impl Filter {
                 let (pattern, needs_whole) = (pattern.clone(), rule.needs_whole());
                 Self::Pattern { pattern, held: String::new(), found: false, needs_whole }
             }
-            Search::Nothing => Self::Done,
         }
     }
 

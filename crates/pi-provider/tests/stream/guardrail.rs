@@ -62,6 +62,27 @@ fn shown(findings: &[pi_provider::guardrail::Finding]) -> String {
     findings.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// Whoever adds words of their own does not want personal data to pass.
+#[test]
+fn personal_data_is_found_beside_words_and_patterns() {
+    for more in [json!({"words": ["projectx"]}), json!({"patterns": ["project[a-z]"]}), json!({"words": []})] {
+        let mut filter = json!({"type": "pii_detection", "action": "mask"});
+        filter.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let guardrails = compile(&json!([filter]));
+        assert_eq!(guardrails.problems(), [], "{filter}");
+        for text in ["of joe.smith@example.com", "of projectx", "projectx of joe.smith@example.com"] {
+            let is_left = |out: &str| out.contains("joe") || (out.contains("projectx") && more != json!({"words": []}));
+            let (whole, _) = output(&guardrails, text);
+            assert!(!is_left(&whole), "{filter}: {whole}");
+            let pieces: Vec<String> = text.chars().map(String::from).collect();
+            let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+            assert_eq!(streamed(&guardrails, &pieces).0, whole, "{filter}");
+        }
+    }
+    let block = json!([{"type": "pii_detection", "action": "block", "words": ["projectx"]}]);
+    assert_eq!(output(&compile(&block), "joe.smith@example.com").0, "guardrail pii_detection blocked the answer");
+}
+
 #[test]
 fn each_action_does_what_it_says() {
     let text = "Write to ada@example.com about the Moon.";
