@@ -117,7 +117,7 @@ fn meaning(manifest: &Manifest, said: &Said, message: &str, status: Option<u16>)
     }
 }
 
-/// Codes, then words, then the status; `invalid_request` from a code is only a heading and is kept for the end, and so is
+/// Codes, then words, then the status, but for the few words that say more than a code; `invalid_request` from a code is only a heading and is kept for the end, and so is
 /// a heading for any failure where the status says that the request is at fault.
 fn said_meaning(manifest: &Manifest, said: &Said, message: &str, status: Option<u16>) -> ErrorCode {
     let builtin = Builtin::get();
@@ -133,6 +133,9 @@ fn said_meaning(manifest: &Manifest, said: &Said, message: &str, status: Option<
     };
     let by_code: Vec<ErrorCode> =
         said.codes.iter().filter_map(by_manifest).chain(said.codes.iter().filter_map(by_builtin)).collect();
+    if let Some(code) = builtin.messages.iter().filter(|it| it.beats_codes).find_map(|it| it.meaning(status, message)) {
+        return code;
+    }
     let is_telling = |code: &ErrorCode| !matches!(code, ErrorCode::InvalidRequest | ErrorCode::Unknown);
     if let Some(code) = by_code.iter().copied().find(is_telling) {
         return code;

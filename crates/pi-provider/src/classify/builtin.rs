@@ -32,6 +32,7 @@ pub(super) struct Places {
     pub(super) kinds: Vec<String>,
     pub(super) outer_kind: String,
     pub(super) wrapper: String,
+    pub(super) forwarded: Vec<String>,
     pub(super) messages: Vec<String>,
     pub(super) request_ids: Vec<String>,
 }
@@ -48,6 +49,8 @@ pub(super) struct Words {
     pattern: Regex,
     maps_to: ErrorCode,
     statuses: Vec<u16>,
+    /// They say more than any code does.
+    pub(super) beats_codes: bool,
 }
 
 #[derive(Deserialize)]
@@ -67,6 +70,8 @@ struct WrittenWords {
     pattern: String,
     maps_to: ErrorCode,
     statuses: Vec<u16>,
+    #[serde(default)]
+    beats_codes: bool,
 }
 
 impl Builtin {
@@ -86,6 +91,7 @@ impl Builtin {
                     pattern: compile(&words.pattern),
                     maps_to: words.maps_to,
                     statuses: words.statuses,
+                    beats_codes: words.beats_codes,
                 })
                 .collect(),
             refused_tools: written.refused_tools.iter().map(|pattern| compile(pattern)).collect(),

@@ -17,6 +17,9 @@ pub(super) struct Said {
 impl Said {
     /// Reads a body; the contract's paths come first.
     pub(super) fn read(body: &Value, paths: &ErrorExtraction) -> Self {
+        if let Value::String(text) = body {
+            return Self::from_text(text);
+        }
         // Gemini wraps an error in a list when it was asked for a stream.
         let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
         let own = |path: &Option<String>| word(Path::parse(path.as_deref()?).ok()?.first(body)?);
@@ -32,16 +35,31 @@ impl Said {
             .chain(own(&paths.type_path))
             .chain(places.kinds.iter().filter_map(|path| at(path)))
             .chain(outer);
-        for code in all {
+        let forwarded = places.forwarded.iter().find_map(|path| at(path)).map(|text| Self::forwarded(&text));
+        let forwarded = forwarded.unwrap_or_default();
+        for code in all.chain(forwarded.codes) {
             if !codes.contains(&code) {
                 codes.push(code);
             }
         }
+        // A place that is there may be empty, and another one filled.
+        let text = |path: &String| body.pointer(path)?.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        let message = own(&paths.message_path).or_else(|| places.messages.iter().find_map(text));
         Self {
             codes,
-            message: own(&paths.message_path)
-                .or_else(|| places.messages.iter().find_map(|path| body.pointer(path)?.as_str().map(str::to_owned))),
+            message: match (message, forwarded.message) {
+                (Some(above), Some(below)) if !above.contains(&below) => Some(format!("{above}: {below}")),
+                (above, below) => above.or(below),
+            },
             request_id: places.request_ids.iter().find_map(|path| at(path)),
+        }
+    }
+
+    /// What the server behind a router said.
+    fn forwarded(text: &str) -> Self {
+        match serde_json::from_str::<Value>(text) {
+            Ok(body) => Self::read(&body, &ErrorExtraction::default()),
+            Err(_) => Self::from_text(text),
         }
     }
 
@@ -103,11 +121,29 @@ mod tests {
             (json!({"detail": "m"}), said(&[], Some("m"))),
             (json!({"detail": [{"msg": "m"}]}), said(&[], Some("m"))),
             (json!({"base_resp": {"status_code": 1008, "status_msg": "m"}}), said(&["1008"], Some("m"))),
-            (json!({"error": {"code": null, "message": ""}}), said(&[], Some(""))),
+            (json!({"error": {"code": null, "message": ""}}), said(&[], None)),
+            (json!({"error": {"message": " ", "code": "c"}, "message": "m"}), said(&["c"], Some("m"))),
+            (json!({"object": "error", "message": {"detail": [{"msg": "m"}]}}), said(&[], Some("m"))),
+            (json!({"errors": ["m"]}), said(&[], Some("m"))),
+            (json!("m"), said(&[], Some("m"))),
             (json!(7), said(&[], None)),
         ];
         for (body, expected) in bodies {
             assert_eq!(Said::read(&body, &ErrorExtraction::default()), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_a_router_forwards_is_read_behind_its_own_words() {
+        let inner = r#"{"type": "error", "error": {"type": "t", "message": "prompt is too long"}}"#;
+        for (raw, expected) in [
+            (inner, said(&["400", "t"], Some("Provider returned error: prompt is too long"))),
+            ("try again", said(&["400"], Some("Provider returned error: try again"))),
+            ("", said(&["400"], Some("Provider returned error"))),
+        ] {
+            let body =
+                json!({"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}});
+            assert_eq!(Said::read(&body, &ErrorExtraction::default()), expected, "{raw}");
         }
     }
 
