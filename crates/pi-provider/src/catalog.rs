@@ -198,6 +198,7 @@ impl Catalog {
         for source in sources {
             Loading { catalog: &mut catalog, source, names: Names::default(), told: &mut told }.run();
         }
+        catalog.hold_back_strangers();
         catalog.drop_shadowed_aliases(&told);
         for entry in catalog.entries.values_mut() {
             entry.manifest.price_models();
@@ -209,8 +210,12 @@ impl Catalog {
     /// those of `models.json` may have any name.
     pub fn provider(&self, name: &str) -> Option<&Entry> {
         self.called(name).or_else(|| {
-            let mut alike = self.entries.values().filter(|entry| entry.manifest.id().eq_ignore_ascii_case(name));
-            alike.next().filter(|_| alike.next().is_none())
+            let alike = self.entries.values().filter(|entry| entry.manifest.id().eq_ignore_ascii_case(name));
+            let (own, strange): (Vec<&Entry>, Vec<&Entry>) = alike.partition(|entry| entry.is_trusted());
+            match (own.as_slice(), strange.as_slice()) {
+                ([only], _) | ([], [only]) => Some(*only),
+                (_, _) => None,
+            }
         })
     }
 
@@ -251,6 +256,35 @@ impl Catalog {
         })
     }
 
+    /// A project that nobody trusts replaces nothing, also where a later source has the name.
+    fn hold_back_strangers(&mut self) {
+        let is_trusted_name = |name: &str| {
+            self.entries.values().any(|entry| entry.is_trusted() && entry.manifest.is_called(name))
+        };
+        let strangers = self.entries.iter().filter(|(id, entry)| !entry.is_trusted() && is_trusted_name(id));
+        let ids: Vec<String> = strangers.map(|(id, _)| id.clone()).collect();
+        for entry in ids.iter().filter_map(|id| self.entries.shift_remove(id)) {
+            self.hold_back(entry);
+        }
+    }
+
+    /// Takes out the entry of this id, if nobody trusts it.
+    fn take_stranger(&mut self, id: &str) -> Option<Entry> {
+        if self.entries.get(id).is_none_or(Entry::is_trusted) {
+            return None;
+        }
+        self.written.shift_remove(id);
+        self.entries.shift_remove(id)
+    }
+
+    /// Keeps an entry of a project that nobody trusts apart, because a trusted one has its name.
+    fn hold_back(&mut self, entry: Entry) {
+        let message = format!("{} is not replaced, because the project is not trusted", entry.manifest.id());
+        let diagnostic = Diagnostic::new(Severity::Warning, Rule::CatalogUntrusted, &entry.file, message);
+        self.findings.push(Finding { diagnostic, origin: entry.origin, source: None });
+        self.held_back.push(entry);
+    }
+
     /// An alias that is the id of another provider, or that an earlier one has already, leads nowhere. It is taken away
     /// so that one name means one provider everywhere. There is a finding unless one was made already.
     fn drop_shadowed_aliases(&mut self, told: &HashSet<(String, String)>) {
@@ -266,7 +300,10 @@ impl Catalog {
         let owners: IndexMap<String, (String, Origin)> =
             self.entries.iter().map(|(id, entry)| (id.clone(), (entry.file.clone(), entry.origin))).collect();
         let mut shadowed = Vec::new();
-        for Entry { manifest, origin, file, .. } in self.entries.values_mut() {
+        // Names of projects that nobody trusts come last.
+        let mut entries: Vec<&mut Entry> = self.entries.values_mut().collect();
+        entries.sort_by_key(|entry| !entry.is_trusted());
+        for Entry { manifest, origin, file, .. } in entries {
             let id = manifest.id().to_owned();
             manifest.retain_aliases(|alias| {
                 let place @ Place { line, column, length } = names(&id).alias(alias);
@@ -397,10 +434,11 @@ impl Loading<'_> {
         };
         let replaces_trusted = self.catalog.called(&id).is_some_and(Entry::is_trusted);
         if !entry.is_trusted() && replaces_trusted {
-            let message = format!("{id} is not replaced, because the project is not trusted");
-            self.find(Severity::Warning, Rule::CatalogUntrusted, &file.path, message);
-            self.catalog.held_back.push(entry);
+            self.catalog.hold_back(entry);
             return;
+        }
+        if entry.is_trusted() && let Some(stranger) = self.catalog.take_stranger(&id) {
+            self.catalog.hold_back(stranger);
         }
         self.catalog.written.insert(id.clone(), names);
         self.catalog.entries.insert(id, entry);
@@ -408,7 +446,7 @@ impl Loading<'_> {
 
     /// The entries that a file of this source may change under a name. There is a finding if there are none.
     fn reachable(&mut self, file: &str, name: &str) -> Vec<String> {
-        let may = |entry: &&Entry| self.source.trust == Trust::Trusted || !entry.is_trusted();
+        let may = |entry: &&Entry| entry.trust == self.source.trust;
         let called = self.catalog.entries.values().filter(|entry| entry.manifest.is_called(name));
         let ids: Vec<String> = called.filter(may).map(|entry| entry.manifest.id().to_owned()).collect();
         if ids.is_empty() {

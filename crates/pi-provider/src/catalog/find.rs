@@ -70,11 +70,11 @@ impl Catalog {
                 return own;
             }
             // A router's models have the names of other providers in front.
-            let routed = exact();
+            let routed = trusted_first(exact());
             return if routed.len() == 1 { routed } else { own };
         }
         let exact = exact();
-        if exact.is_empty() { self.matching(pattern) } else { exact }
+        trusted_first(if exact.is_empty() { self.matching(pattern) } else { exact })
     }
 
     /// Every model whose names, and the id of whose provider, are wanted. Manifests of others are not read.
@@ -126,6 +126,12 @@ impl Catalog {
         let known = entry.manifest.models.get(model);
         Some(Found { entry, id: model.to_owned(), model: known })
     }
+}
+
+/// Without models of projects that nobody trusts, where there are others: those cannot be asked and make no choice harder.
+fn trusted_first(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+    let (own, strange): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.entry.is_trusted());
+    if own.is_empty() { strange } else { own }
 }
 
 /// The models of one provider that may be meant: that of this name, else that of this name on the wire, else all that

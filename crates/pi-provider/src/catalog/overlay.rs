@@ -112,7 +112,10 @@ impl Incomplete {
 impl Loading<'_> {
     /// A provider of Pi's `models.json`: changes one that there is, or brings a new one.
     pub(super) fn overlay(&mut self, file: &str, name: &str, provider: PiProvider) {
-        if self.catalog.called(name).is_some() {
+        let known = self.catalog.entries.values().filter(|entry| entry.manifest.is_called(name));
+        let (own, strange): (Vec<&Entry>, Vec<&Entry>) = known.partition(|entry| entry.trust == self.source.trust);
+        // Of a project that nobody trusts, nothing is changed; what stands here alone is a provider of its own.
+        if !own.is_empty() || strange.iter().any(|entry| entry.is_trusted()) || self.only_changes(&strange, name, &provider) {
             for id in self.reachable(file, name) {
                 if let Some(entry) = self.catalog.entries.get_mut(&id) {
                     let idle = change(entry, provider.clone());
@@ -124,6 +127,9 @@ impl Loading<'_> {
         let place = provider.place;
         match self.bring(file, name, provider) {
             Ok((entry, idle)) => {
+                if let Some(stranger) = self.catalog.take_stranger(name) {
+                    self.catalog.hold_back(stranger);
+                }
                 self.catalog.entries.insert(name.to_owned(), entry);
                 self.tell_idle(file, name, idle);
             }
@@ -132,6 +138,11 @@ impl Loading<'_> {
                 self.catalog.findings.push(Finding { diagnostic, origin: self.source.origin, source: None });
             }
         }
+    }
+
+    /// Whether a provider is no whole one, and was to change one of a project that nobody trusts.
+    fn only_changes(&self, strange: &[&Entry], name: &str, provider: &PiProvider) -> bool {
+        !strange.is_empty() && complete(name, provider).is_err()
     }
 
     /// Tells of changes of models that nobody lists.

@@ -195,6 +195,42 @@ fn a_project_that_is_not_trusted_takes_no_alias_away() {
     assert_eq!(catalog.provider("handy").map(|entry| entry.file.as_str()), Some("a.yaml"));
 }
 
+/// Sources that are read later are not replaced either: folders of the command line, and Pi's file, which is the last.
+#[test]
+fn a_project_that_is_not_trusted_replaces_nothing_of_later_sources() {
+    let whole = r#"{"providers": {"workshop": {"baseUrl": "https://mine.example/v1", "api": "openai-completions", "models": [{"id": "small"}]}}}"#;
+    let change = r#"{"providers": {"workshop": {"apiKey": "k"}}}"#;
+    let pi = |text: &str| Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file("models.json", text)] };
+    let named = |text: String| Source { origin: Origin::CommandLine, trust: Trust::Trusted, files: vec![file("c.yaml", text)] };
+    let by_id = || manifest("workshop", ", metadata: {models: {small: {}}}");
+    let by_alias = || manifest("stranger", ", aliases: [workshop], metadata: {models: {small: {}}}");
+    for (strange, later, expected) in [
+        (by_id(), pi(whole), Some("models.json")),
+        (by_alias(), pi(whole), Some("models.json")),
+        (by_id(), named(manifest("workshop", "")), Some("c.yaml")),
+        (by_id(), named(manifest("other", ", aliases: [workshop]")), Some("c.yaml")),
+        (by_alias(), named(manifest("workshop", "")), Some("c.yaml")),
+        (by_alias(), named(manifest("other", ", aliases: [workshop]")), Some("c.yaml")),
+        // What only changes a provider is none by itself.
+        (by_id(), pi(change), None),
+    ] {
+        let untrusted = project(Trust::UntrustedProject, vec![file("p.yaml", strange.clone())]);
+        let catalog = Catalog::load(&[Source::built_in(), untrusted, later]);
+        let found = catalog.provider("workshop").unwrap();
+        assert_eq!(found.is_trusted().then_some(found.file.as_str()), expected, "{strange}");
+        assert_eq!(found.key, None, "{strange}");
+        let in_other_letters = catalog.provider("WORKSHOP").map(|entry| entry.file.as_str());
+        if found.manifest.id() == "workshop" {
+            assert_eq!(in_other_letters, Some(found.file.as_str()), "{strange}");
+        }
+        let is_told = catalog.findings().iter().any(|it| it.diagnostic.file != "c.yaml" && it.diagnostic.message.contains("workshop"));
+        assert!(is_told, "{strange}: {}", catalog.findings().len());
+        if expected == Some("models.json") {
+            assert_eq!(catalog.find_model("small").unwrap().entry.file, "models.json", "{strange}");
+        }
+    }
+}
+
 #[test]
 fn a_project_that_is_not_trusted_replaces_nothing_and_gets_no_credentials() {
     let trusted = user(vec![file("a.yaml", manifest("alpha", ", aliases: [other]"))]);
