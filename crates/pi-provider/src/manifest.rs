@@ -193,6 +193,15 @@ impl Manifest {
         for service in shown.services.values_mut() {
             *service = service.shown();
         }
+        if let endpoint::Placement::Bearer { prefix, .. } = &mut shown.endpoint.auth.placement
+            && !endpoint::is_scheme(prefix.trim())
+        {
+            HIDDEN.clone_into(prefix);
+        }
+        // Nobody asks for keys there, and people put them there.
+        for (name, value) in shown.metadata.iter_mut().chain(&mut shown.extensions) {
+            diagnostic::hide_member(name, value);
+        }
         shown
     }
 

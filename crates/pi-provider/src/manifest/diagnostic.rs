@@ -6,6 +6,7 @@ mod rule;
 
 use std::fmt;
 
+pub(crate) use self::masked::hide_member;
 pub use self::{
     masked::masked,
     render::{Frame, Style, render, render_frame},

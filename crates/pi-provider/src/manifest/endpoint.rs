@@ -144,6 +144,12 @@ pub(crate) fn is_harmless(name: &str, value: &str) -> bool {
     HARMLESS.iter().any(|known| name.eq_ignore_ascii_case(known)) && !value.contains('$')
 }
 
+/// Whether this is the name of a scheme, as it stands before a credential. Others may be the credential itself.
+pub(crate) fn is_scheme(prefix: &str) -> bool {
+    const LONGEST: usize = 16;
+    prefix.len() <= LONGEST && prefix.chars().all(|letter| letter.is_ascii_alphabetic() || letter == '-')
+}
+
 /// The address of a provider as people may see it: without who is named before its host and without the values of its
 /// query, under whatever name. Names of variables stay, they say where something comes from.
 pub fn shown_address(base_url: &str) -> String {

@@ -9,7 +9,12 @@ use std::{ops::Range, sync::LazyLock};
 
 use pi_redact::{Evidence, Options, Personal, Redactor, is_secret_key};
 
-use crate::manifest::endpoint::is_variable;
+use serde_json::Value;
+
+use crate::{
+    manifest::endpoint::{is_harmless, is_scheme, is_variable},
+    secret::HIDDEN,
+};
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| {
     Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Keep })
@@ -27,6 +32,26 @@ pub fn masked(source: &str) -> String {
     shown
 }
 
+/// Hides what may be a secret in a member of a document, by its name or its shape.
+pub(crate) fn hide_member(name: &str, value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| hide_member(name, item)),
+        Value::Object(members) => {
+            for (key, value) in members.iter_mut() {
+                hide_member(if is_secret(name) { name } else { key }, value);
+            }
+        }
+        Value::String(_) | Value::Number(_) => {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let part = format!("{name}: {text}");
+            if (is_secret(name) && hide(&part) != part) || hide(&text) != text {
+                *value = Value::from(HIDDEN);
+            }
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
 /// What earlier lines say about the next one.
 #[derive(Default)]
 struct Reader {
@@ -36,6 +61,10 @@ struct Reader {
     in_pem: bool,
     /// Indentation of a member that names a secret, whose value is in the lines below it.
     secret_above: Option<usize>,
+    /// Indentation of a member that holds headers or parameters of a query, which are in the lines below it.
+    headers_above: Option<usize>,
+    /// The header of which the next value is, where it is known that the value may be shown.
+    is_harmless: bool,
 }
 
 /// What the members of a collection are.
@@ -44,7 +73,14 @@ enum Collection {
     Plain,
     /// Whatever is in it is hidden.
     Secret,
+    /// Headers or parameters of a query: names may be read, values may not.
+    Headers,
 }
+
+/// Members that hold headers or parameters of a query, as a list of names and values or as a map.
+const HEADERS: [&str; 4] = ["extra_headers", "required_headers", "headers", "query_params"];
+/// What stands beside the value of a header, and says nothing secret.
+const BESIDE_VALUES: [&str; 2] = ["name", "condition"];
 
 impl Reader {
     fn line(&mut self, line: &str) -> String {
@@ -66,13 +102,24 @@ impl Reader {
             }
             self.secret_above = None;
         }
+        let is_item = line.trim_start().starts_with("- ");
+        let is_beneath = |above: usize| indentation > above || (indentation == above && is_item);
+        if !line.trim().is_empty() && self.headers_above.is_some_and(|above| !is_beneath(above)) {
+            self.headers_above = None;
+        }
+        if is_item {
+            self.is_harmless = false;
+        }
         let mut shown = String::with_capacity(line.len());
         let mut done = 0;
         for mark in structure(line, self.open.len()) {
             let part = &line[done..mark.start];
             shown.push_str(&self.part(part));
             match &line[mark.clone()] {
-                "{" | "[" => self.open.push(self.collection(part)),
+                "{" | "[" => {
+                    self.open.push(self.collection(part));
+                    self.is_harmless = false;
+                }
                 "}" | "]" => {
                     self.open.pop();
                 }
@@ -88,14 +135,25 @@ impl Reader {
             .rsplit_once(':')
             .filter(|(key, value)| ends_open.contains(&value.trim()) && is_secret(name(key)))
             .map(|_| indentation);
+        let holds_headers = rest.trim_end().strip_suffix(':').is_some_and(|key| HEADERS.contains(&name(key)));
+        if holds_headers && self.open.is_empty() {
+            self.headers_above = Some(indentation);
+            self.is_harmless = false;
+        }
         shown
     }
 
     /// What lies between two signs of a collection, or outside of all.
-    fn part(&self, part: &str) -> String {
+    fn part(&mut self, part: &str) -> String {
         match self.open.last() {
             Some(Collection::Secret) => stars(part),
+            Some(Collection::Headers) => self.header(part),
+            None if self.headers_above.is_some() => self.header(part),
             Some(Collection::Plain) | None => match part.split_once(':') {
+                Some((key, value)) if name(key) == "prefix" && !is_scheme(bare(value)) => {
+                    let comment = value.find(" #").unwrap_or(value.len());
+                    format!("{key}:{}{}", stars(&value[..comment]), &value[comment..])
+                }
                 Some((key, value)) if ADDRESSES.contains(&name(key)) => {
                     format!("{}:{}", hide(key), hide_query(&hide(value)))
                 }
@@ -111,12 +169,37 @@ impl Reader {
         }
     }
 
+    /// A piece of headers or of parameters of a query.
+    fn header(&mut self, part: &str) -> String {
+        let Some((key, value)) = part.split_once(':') else {
+            // The sign of an item of a list stays.
+            return match part.split_once("- ") {
+                Some((before, rest)) if before.trim().is_empty() => format!("{before}- {}", stars(rest)),
+                Some(_) | None if matches!(part.trim(), "" | "-") => part.to_owned(),
+                Some(_) | None => stars(part),
+            };
+        };
+        let text = bare(value);
+        if BESIDE_VALUES.contains(&name(key)) {
+            self.is_harmless = name(key) == "name" && is_harmless(text, "");
+            return format!("{}:{}", hide(key), hide(value));
+        }
+        let is_known = (self.is_harmless && name(key) == "value") || is_harmless(name(key), "");
+        if text.is_empty() || is_variable(text) || is_known {
+            return format!("{}:{}", hide(key), hide(value));
+        }
+        let comment = value.find(" #").unwrap_or(value.len());
+        format!("{}:{}{}", hide(key), stars(&value[..comment]), &value[comment..])
+    }
+
     /// What opens behind this text.
     fn collection(&self, before: &str) -> Collection {
-        let is_secret = before.trim_end().strip_suffix(':').is_some_and(|key| is_secret(name(key)));
+        let key = before.trim_end().strip_suffix(':').map(name).unwrap_or_default();
         match self.open.last() {
-            Some(Collection::Secret) => Collection::Secret,
-            Some(Collection::Plain) | None if is_secret => Collection::Secret,
+            Some(collection @ (Collection::Secret | Collection::Headers)) => *collection,
+            None if self.headers_above.is_some() => Collection::Headers,
+            Some(Collection::Plain) | None if HEADERS.contains(&key) => Collection::Headers,
+            Some(Collection::Plain) | None if is_secret(key) => Collection::Secret,
             Some(Collection::Plain) | None => Collection::Plain,
         }
     }
@@ -142,6 +225,12 @@ fn hide_query(value: &str) -> String {
 fn is_secret(name: &str) -> bool {
     let is_error = || ["invalid", "incorrect", "error"].iter().any(|word| name.to_ascii_lowercase().contains(word));
     is_secret_key(name) && name != "token_usage_fields" && !is_error()
+}
+
+/// The value of a member without quotes, and without a comment behind it.
+fn bare(value: &str) -> &str {
+    let value = value.split_once(" #").map_or(value, |(value, _)| value);
+    value.trim().trim_matches(['"', '\''])
 }
 
 /// The name of a member, without what stands before it.
@@ -222,6 +311,9 @@ mod tests {
             "  by_error_code: { invalid_api_key: authentication, API_KEY_INVALID: authentication }\n",
             "api_key: null\n",
             "a: {\n  b: {c: {\n    d: 1 }}}\nid: acme\n",
+            "extra_headers:\n  - name: anthropic-version\n    value: \"2023-06-01\"\nid: acme\n",
+            "extra_headers: [{ name: user-agent, value: pi }]\nheaders: { x-title: pi, x-key: \"${X_KEY}\" }\nid: acme\n",
+            "headers:\n  x-key: ${X_KEY} # why\nid: acme\nprefix: Token\n",
         ] {
             assert_eq!(masked(text), text);
         }
@@ -245,6 +337,24 @@ mod tests {
             ),
             ("api_key:\n  opensesame\nid: acme\n", "api_key:\n  **********\nid: acme\n"),
             ("api_key: |\n  open\n  sesame\nid: acme\n", "api_key: |\n  ****\n  ******\nid: acme\n"),
+            (
+                "extra_headers:\n- name: X-Gateway\n  value: open sesame # why\nid: acme\n",
+                "extra_headers:\n- name: X-Gateway\n  value: **** ****** # why\nid: acme\n",
+            ),
+            (
+                "  extra_headers:\n    - value: open\n      name: anthropic-version\n    - value: >\n        open\n  id: acme\n",
+                "  extra_headers:\n    - value: ****\n      name: anthropic-version\n    - value: *\n        ****\n  id: acme\n",
+            ),
+            (
+                "services:\n  list:\n    headers:\n      x-gate: open\n    query_params: { gate: sesame }\n    path: /m\n",
+                "services:\n  list:\n    headers:\n      x-gate: ****\n    query_params: { gate: ****** }\n    path: /m\n",
+            ),
+            (
+                "{\"extra_headers\": [\n  {\"name\": \"X-Gate\", \"value\": \"open\"}], \"id\": \"acme\"}",
+                "{\"extra_headers\": [\n  {\"name\": \"X-Gate\", \"value\": ******}], \"id\": \"acme\"}",
+            ),
+            ("extra_headers:\n  X-Gate: open\n", "extra_headers:\n  X-Gate: ****\n"),
+            ("prefix: hunter2 # why", "prefix: ******* # why"),
             ("\"api_key\":\n  \"opensesame\",\n\"id\": 1", "\"api_key\":\n  *************\n\"id\": 1"),
         ] {
             assert_eq!(masked(text), expected);

@@ -249,7 +249,8 @@ fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report:
         "none" => Some(Placement::None),
         other => {
             let at = node.get("type").map_or(node.at, |kind| kind.at);
-            report.error(Rule::AuthType, at, "endpoint.auth.type", format!("{other:?} is not a way to authenticate"));
+            let message = format!("{} is not a way to authenticate", quoted(other));
+            report.error(Rule::AuthType, at, "endpoint.auth.type", message);
             None
         }
     }
@@ -258,6 +259,16 @@ fn placement(node: &Node, written: &WrittenAuth, generation: Generation, report:
 fn check_header(node: &Node, path: &str, name: &str, report: &mut Report<'_>) {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(is_token) {
-        report.error(Rule::AuthHeader, node.at, path, format!("{name:?} is not the name of a header"));
+        report.error(Rule::AuthHeader, node.at, path, format!("{} is not the name of a header", quoted(name)));
     }
+}
+
+/// A text that is not what is expected here. One that may be a pasted key is not repeated.
+fn quoted(text: &str) -> String {
+    const LONGEST: usize = 24;
+    let is_of_words = text.chars().all(|letter| letter.is_ascii_alphabetic() || " _-".contains(letter));
+    if is_of_words && text.len() <= LONGEST {
+        return format!("{text:?}");
+    }
+    format!("what is written ({} characters)", text.chars().count())
 }
