@@ -16,7 +16,7 @@ use pi_provider::{
     catalog::{Asked, Entry, FindError, Found, Origin},
     credential::{AttachError, Credential, SourceKind, Trust, attach},
     guardrail::Guardrails,
-    local::{self, Probe, ProbeError, Served},
+    local::{self, Probe, ProbeError, Refused, Served},
     manifest::{Capability, Format, ModelEntry, load, model::Pricing},
     transport::{Network, Transport},
 };
@@ -498,6 +498,11 @@ fn check_trust(entry: &Entry) -> Result<(), ModelFailure> {
 /// Why there is no model of a provider that was looked for: a server on this machine that does not run lists none.
 fn no_model(name: &str, entry: &Entry, providers: &Providers) -> ModelFailure {
     let provider = &entry.manifest.id;
+    if let Some(Refused { address, status, .. }) = providers.refusal(provider) {
+        let variables = entry.manifest.variables();
+        let (address, status) = (address.clone(), *status);
+        return ModelFailure::ServerRefused { provider: provider.to_string(), address, status, variables };
+    }
     let probe = match Probe::of(entry, &env::lookup) {
         Ok(probe) => probe.filter(|_| !providers.found().contains(provider)),
         Err(fault @ ProbeError::Variable { .. }) => {

@@ -15,9 +15,9 @@ use pi_provider::{
     breaker::Breakers,
     catalog::{Entry, Origin, Source},
     client::{self, Client, Timeouts},
-    credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust},
+    credential::{self, AuthFile, Resolved, SourceKind, Sources, Status, Trust, attachments},
     likeness,
-    local::{self, Probe, USUAL_PATIENCE},
+    local::{self, Probe, Refused, Sightings, USUAL_PATIENCE},
     manifest::{Diagnostic, Rule, Severity},
     transport::{Network, Transport},
 };
@@ -50,6 +50,8 @@ pub(crate) struct Providers {
     now: SystemTime,
     /// Servers that were found on this machine.
     found: Vec<ProviderId>,
+    /// Servers that would not tell what they are without a credential, or with the one that is there.
+    refused: Vec<Refused>,
     /// Files that cannot be used, in the order of their sources.
     rejected: Vec<String>,
 }
@@ -131,7 +133,7 @@ impl Providers {
         for note in auth_file.warning().iter().chain(&fault) {
             console.note(note);
         }
-        Ok(Providers { catalog, auth_file, now: now(), found: Vec::new(), rejected })
+        Ok(Providers { catalog, auth_file, now: now(), found: Vec::new(), refused: Vec::new(), rejected })
     }
 
     pub(crate) fn get(&self, name: &str) -> Result<&Entry, ModelFailure> {
@@ -207,14 +209,21 @@ impl Providers {
         self.probe(probes, console).await;
     }
 
-    async fn probe(&mut self, probes: Vec<Probe>, console: &mut Console) {
+    async fn probe(&mut self, mut probes: Vec<Probe>, console: &mut Console) {
+        for probe in &mut probes {
+            let entry = self.catalog.provider(probe.provider.as_str());
+            let Some(entry) = entry.filter(|entry| self.may_have_credential(entry)) else { continue };
+            let credential = self.credential(entry, None).credential;
+            // One that cannot be sent is told when the server is asked for an answer.
+            probe.credential = attachments(&entry.manifest.endpoint.auth, credential.as_ref()).unwrap_or_default();
+        }
         if probes.is_empty() {
             return;
         }
         let names: Vec<&str> = probes.iter().map(|probe| probe.provider.as_str()).collect();
         console.activity(&format!("looking for servers on this machine: {}", names.join(", ")));
         // Whoever is asked is on this machine: no proxy, and no certificates to be read.
-        let servers = match Transport::near(CONNECT) {
+        let Sightings { servers, refused } = match Transport::near(CONNECT) {
             Ok(transport) => local::find(&transport, &probes, USUAL_PATIENCE).await,
             Err(error) => return console.note(&format!("servers on this machine are not looked for: {error}")),
         };
@@ -222,6 +231,7 @@ impl Providers {
             self.found.push(server.provider.clone());
             self.catalog.take_local(server);
         }
+        self.refused = refused;
     }
 
     /// The same for sessions, with a client that asks; `explicit` is a credential that somebody spelled out.
@@ -235,6 +245,11 @@ impl Providers {
         let client = client::Settings { timeouts: timeouts(settings), breakers, ..client::Settings::new(network) };
         let keys = Keys { environment: Arc::new(env::lookup), auth_file: self.auth_file, explicit, now };
         Models::new(self.catalog, Client::new(client), keys)
+    }
+
+    /// Why the server of a provider on this machine tells nothing, if somebody answers in its place and wants a credential.
+    pub(crate) fn refusal(&self, provider: &ProviderId) -> Option<&Refused> {
+        self.refused.iter().find(|refused| refused.provider == *provider)
     }
 
     /// Servers that were found on this machine.

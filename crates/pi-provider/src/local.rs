@@ -58,6 +58,35 @@ pub struct LocalServer {
     pub models: IndexMap<String, ModelEntry>,
 }
 
+/// What came of looking for servers, in the order of the probes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sightings {
+    pub servers: Vec<LocalServer>,
+    /// Somebody answers there, and wants a credential, or another one.
+    pub refused: Vec<Refused>,
+}
+
+/// A server that does not tell whether it is the one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    pub provider: ProviderId,
+    /// Scheme, host and port.
+    pub address: String,
+    pub status: u16,
+}
+
+/// What one probe saw.
+enum Sighting {
+    Server {
+        server: LocalServer,
+        /// It asked for the credential, so that it gets it.
+        wants_credential: bool,
+    },
+    Refused(u16),
+    /// Nobody, or another server.
+    Nothing,
+}
+
 /// What is asked to find one kind of server.
 #[derive(Debug, Clone)]
 pub struct Probe {
@@ -66,6 +95,8 @@ pub struct Probe {
     pub base_url: String,
     /// The variable that names this address, where it is not the manifest's.
     pub named_by: Option<String>,
+    /// Sent to a server that asks for one, and to no other.
+    pub credential: Vec<Attachment>,
     signs: Vec<(String, Condition)>,
     list: String,
     binding: Option<Path>,
@@ -218,21 +249,35 @@ struct ServerSection {
     context_window: String,
 }
 
-/// Asks for all of these servers at once and gives back those that are there, in the order of the probes. Takes no longer than
-/// `patience` says; dropping the future closes all connections.
-pub async fn find(transport: &Transport, probes: &[Probe], patience: Patience) -> Vec<LocalServer> {
+/// Asks for all of these servers at once and gives back those that are there. Takes no longer than `patience` says; dropping
+/// the future closes all connections.
+pub async fn find(transport: &Transport, probes: &[Probe], patience: Patience) -> Sightings {
     let attempts = probes.iter().map(|probe| async move {
-        let Ok(server) = tokio::time::timeout(patience.presence, probe.ask(transport)).await else {
+        let Ok(sighting) = tokio::time::timeout(patience.presence, probe.ask(transport)).await else {
             tracing::debug!(provider = probe.provider.as_str(), "no answer in time");
-            return None;
+            return Sighting::Nothing;
         };
-        let mut server = server?;
+        let Sighting::Server { mut server, wants_credential } = sighting else { return sighting };
         if let Some(details) = &probe.details {
-            details.fill(transport, &mut server, patience.details).await;
+            let credential = if wants_credential { &probe.credential[..] } else { &[] };
+            let asking = Asking { transport, base_url: &probe.base_url, credential };
+            details.fill(asking, &mut server, patience.details).await;
         }
-        Some(server)
+        Sighting::Server { server, wants_credential }
     });
-    join_all(attempts).await.into_iter().flatten().collect()
+    let mut found = Sightings::default();
+    for (probe, sighting) in probes.iter().zip(join_all(attempts).await) {
+        match sighting {
+            Sighting::Server { server, .. } => found.servers.push(server),
+            Sighting::Refused(status) => {
+                let address = Url::parse(&probe.base_url).map(|url| url.origin().ascii_serialization());
+                let address = address.unwrap_or_default();
+                found.refused.push(Refused { provider: probe.provider.clone(), address, status });
+            }
+            Sighting::Nothing => {}
+        }
+    }
+    found
 }
 
 impl Probe {
@@ -258,9 +303,7 @@ impl Probe {
         let section: Section = serde_json::from_value(section.clone()).map_err(ProbeError::Section)?;
         let usual = &manifest.endpoint.base_url;
         let (base_url, named_by) = match Named::by(section.base_url_env.as_deref(), usual, environment)? {
-            Some(Named { variable, address }) => {
-                (in_form_of(manifest, None, &address).into_owned(), Some(variable))
-            }
+            Some(Named { variable, address }) => (in_form_of(manifest, None, &address).into_owned(), Some(variable)),
             None if is_loopback(usual) => (usual.trim_end_matches('/').to_owned(), None),
             None => return Err(ProbeError::Elsewhere),
         };
@@ -271,6 +314,7 @@ impl Probe {
             provider: manifest.id.clone(),
             base_url,
             named_by,
+            credential: Vec::new(),
             signs: signs.collect::<Result<_, ProbeError>>()?,
             list: list.path.clone(),
             binding: optional(&list.response_binding)?,
@@ -288,15 +332,25 @@ impl Probe {
         }))
     }
 
-    /// The server, if it is there and is the one.
-    async fn ask(&self, transport: &Transport) -> Option<LocalServer> {
-        let list = get(transport, &self.base_url, &self.list).await?;
+    /// The server, if it is there and is the one. The credential goes only to one that asks for it.
+    async fn ask(&self, transport: &Transport) -> Sighting {
+        let mut asking = Asking { transport, base_url: &self.base_url, credential: &[] };
+        let mut told = asking.get(&self.list).await;
+        if matches!(told, Told::Refused(401 | 403)) && !self.credential.is_empty() {
+            asking.credential = &self.credential;
+            told = asking.get(&self.list).await;
+        }
+        let list = match told {
+            Told::Answer(list) => list,
+            Told::Refused(status @ (401 | 403)) => return Sighting::Refused(status),
+            Told::Refused(_) | Told::Nothing => return Sighting::Nothing,
+        };
         let mut known = false;
         for (path, condition) in &self.signs {
             known = if *path == self.list {
                 condition.holds(&list)
             } else {
-                get(transport, &self.base_url, path).await.is_some_and(|answer| condition.holds(&answer))
+                asking.get(path).await.answer().is_some_and(|answer| condition.holds(&answer))
             };
             if known {
                 break;
@@ -304,20 +358,21 @@ impl Probe {
         }
         if !known {
             tracing::debug!(provider = self.provider.as_str(), "another server answers there");
-            return None;
+            return Sighting::Nothing;
         }
         let window = match &self.server {
-            Some((path, window)) => {
-                get(transport, &self.base_url, path).await.and_then(|answer| number(window, &answer))
-            }
+            Some((path, window)) => asking.get(path).await.answer().and_then(|answer| number(window, &answer)),
             None => None,
         };
         let entries = match &self.binding {
-            Some(binding) => binding.first(&list)?.as_array()?,
-            None => list.as_array()?,
+            Some(binding) => binding.first(&list).and_then(Value::as_array),
+            None => list.as_array(),
         };
+        let Some(entries) = entries else { return Sighting::Nothing };
         let models = entries.iter().filter_map(|entry| self.model(entry, window)).collect();
-        Some(LocalServer { provider: self.provider.clone(), base_url: self.base_url.clone(), models })
+        let (provider, base_url) = (self.provider.clone(), self.base_url.clone());
+        let server = LocalServer { provider, base_url, models };
+        Sighting::Server { server, wants_credential: !asking.credential.is_empty() }
     }
 
     fn model(&self, entry: &Value, window: Option<u64>) -> Option<(String, ModelEntry)> {
@@ -353,13 +408,11 @@ impl Details {
     }
 
     /// Asks about every model at once. One about which nothing comes in time stays as the list tells.
-    async fn fill(&self, transport: &Transport, server: &mut LocalServer, patience: Duration) {
-        let LocalServer { base_url, models, .. } = server;
-        let base_url = &*base_url;
-        let asked = models.iter_mut().take(MOST_ASKED).map(|(id, model)| async move {
+    async fn fill(&self, asking: Asking<'_>, server: &mut LocalServer, patience: Duration) {
+        let asked = server.models.iter_mut().take(MOST_ASKED).map(|(id, model)| async move {
             let body = Value::Object([(self.name.clone(), Value::from(id.as_str()))].into_iter().collect());
-            let question = Question { method: Method::POST, path: &self.path, body: Some(body), credential: &[] };
-            match tokio::time::timeout(patience, exchange(transport, question, base_url)).await {
+            let question = Question { method: Method::POST, path: &self.path, body: Some(body) };
+            match tokio::time::timeout(patience, asking.exchange(question)).await {
                 Ok(Told::Answer(answer)) => self.apply(&answer, model),
                 Ok(Told::Refused(_) | Told::Nothing) | Err(_) => {
                     tracing::debug!(model = id.as_str(), "nothing more is told of it");
@@ -419,10 +472,11 @@ pub async fn served_at(
     let base = base.strip_suffix(Chat::of(Dialect::OpenaiChat).path.as_str()).unwrap_or(base);
     let address = &format!("{base}{query}");
     let credential = credential.map(std::slice::from_ref).unwrap_or_default();
+    let asking = Asking { transport, base_url: address, credential };
     let list = async {
         let mut served = Served::Nothing;
         for path in ["/models", "/v1/models"] {
-            match exchange(transport, Question { method: Method::GET, path, body: None, credential }, address).await {
+            match asking.get(path).await {
                 Told::Answer(answer) => match listed(&answer) {
                     Some(models) => return Served::Models(models),
                     None => continue,
@@ -442,9 +496,12 @@ fn listed(answer: &Value) -> Option<Vec<String>> {
     Some(models.iter().filter_map(name).collect())
 }
 
-/// The answer to one question; a server that tells nothing is as good as none.
-async fn get(transport: &Transport, base_url: &str, path: &str) -> Option<Value> {
-    exchange(transport, Question { method: Method::GET, path, body: None, credential: &[] }, base_url).await.answer()
+/// Whom questions go to.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    transport: &'a Transport,
+    base_url: &'a str,
+    credential: &'a [Attachment],
 }
 
 /// What a server is asked.
@@ -452,7 +509,6 @@ struct Question<'a> {
     method: Method,
     path: &'a str,
     body: Option<Value>,
-    credential: &'a [Attachment],
 }
 
 /// What came of it.
@@ -471,26 +527,33 @@ impl Told {
     }
 }
 
-async fn exchange(transport: &Transport, question: Question<'_>, base_url: &str) -> Told {
-    let Question { method, path, body, credential } = question;
-    // Without the slash, `@elsewhere` would be another server.
-    let slash = if path.starts_with('/') { "" } else { "/" };
-    let (base, query) = base_url.split_at(base_url.find('?').unwrap_or(base_url.len()));
-    let Ok(url) = Url::parse(&format!("{}{slash}{path}{query}", base.trim_end_matches('/'))) else {
-        return Told::Nothing;
-    };
-    let mut headers = HeaderMap::new();
-    if body.is_some() {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+impl Asking<'_> {
+    async fn get(self, path: &str) -> Told {
+        self.exchange(Question { method: Method::GET, path, body: None }).await
     }
-    let body = body.map(|body| bytes::Bytes::from(body.to_string())).unwrap_or_default();
-    let outgoing = Outgoing { method, url, headers, body, hidden: Vec::new(), secrets: Vec::new(), named_by: None };
-    let Ok(response) = transport.send(&outgoing, credential).await else { return Told::Nothing };
-    if !response.status().is_success() {
-        return Told::Refused(response.status().as_u16());
+
+    async fn exchange(self, question: Question<'_>) -> Told {
+        let Self { transport, base_url, credential } = self;
+        let Question { method, path, body } = question;
+        // Without the slash, `@elsewhere` would be another server.
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        let (base, query) = base_url.split_at(base_url.find('?').unwrap_or(base_url.len()));
+        let Ok(url) = Url::parse(&format!("{}{slash}{path}{query}", base.trim_end_matches('/'))) else {
+            return Told::Nothing;
+        };
+        let mut headers = HeaderMap::new();
+        if body.is_some() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        let body = body.map(|body| bytes::Bytes::from(body.to_string())).unwrap_or_default();
+        let outgoing = Outgoing { method, url, headers, body, hidden: Vec::new(), secrets: Vec::new(), named_by: None };
+        let Ok(response) = transport.send(&outgoing, credential).await else { return Told::Nothing };
+        if !response.status().is_success() {
+            return Told::Refused(response.status().as_u16());
+        }
+        let body = read_body(&mut Inflow::of(response), LARGEST).await.ok();
+        body.and_then(|body| serde_json::from_slice(&body).ok()).map_or(Told::Nothing, Told::Answer)
     }
-    let body = read_body(&mut Inflow::of(response), LARGEST).await.ok();
-    body.and_then(|body| serde_json::from_slice(&body).ok()).map_or(Told::Nothing, Told::Answer)
 }
 
 /// A number that means something: zero is unknown.

@@ -94,6 +94,9 @@ pub(crate) enum ModelFailure {
     /// The list of models is refused, with or without a credential.
     #[error("{address} does not tell its models: it answered {status}")]
     ListRefused { address: String, status: u16 },
+    /// Somebody answers where a server on this machine is looked for, and does not say what it is.
+    #[error("{address}, where {provider} is looked for, does not tell its models: it answered {status}")]
+    ServerRefused { provider: String, address: String, status: u16, variables: Vec<String> },
     #[error("the server has {} models, and none was named", models.len())]
     SeveralAtAddress { models: Vec<String> },
     #[error("{text} is not an address")]
@@ -153,6 +156,7 @@ impl ModelFailure {
             | Self::NoModelNamed { .. }
             | Self::NoModelAtAddress
             | Self::ListRefused { .. }
+            | Self::ServerRefused { .. }
             | Self::SeveralAtAddress { .. }
             | Self::BadAddress { .. }
             | Self::NoSuchVariable { .. }
@@ -178,7 +182,9 @@ impl ModelFailure {
     pub(crate) fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Call(error) | Self::AtAddress(error) => Some(error.code()),
-            Self::ListRefused { status, .. } => Some(ErrorCode::from_status(*status)),
+            Self::ListRefused { status, .. } | Self::ServerRefused { status, .. } => {
+                Some(ErrorCode::from_status(*status))
+            }
             Self::Interrupted => Some(ErrorCode::Cancelled),
             Self::NoSuchProvider { .. }
             | Self::NotFound(FindError::NoProvider { .. } | FindError::NoModel { .. } | FindError::NoMatch { .. }) => {
@@ -325,6 +331,9 @@ impl ModelFailure {
                 "it wants a credential, or another one: name the variable that holds it with --api-key-env, or name the \
                  model with --model"
                     .to_owned()
+            }
+            Self::ServerRefused { variables, .. } => {
+                format!("it wants a credential, or another one: set {}", variables.join(" or "))
             }
             Self::NoModelAtAddress => "name it: --model NAME; many servers take any name".to_owned(),
             Self::BadAddress { reason, .. } => format!("{reason}; write it like http://127.0.0.1:8080/v1"),

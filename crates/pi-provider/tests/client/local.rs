@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use pi_provider::{
+    Secret,
     catalog::{Catalog, Entry, Source},
-    credential::Trust,
-    local::{LocalServer, Patience, Probe, ProbeError, USUAL_PATIENCE, find},
+    credential::{Credential, Trust, attach},
+    local::{LocalServer, Patience, Probe, ProbeError, Sightings, USUAL_PATIENCE, find},
     transport::Transport,
 };
 use pi_testkit::{Reply, Script, Server};
@@ -36,7 +37,7 @@ async fn found(id: &str, routes: &[(&str, Value)]) -> Option<Value> {
     let server = serve(routes).await;
     let mut probe = Probe::of(&entry(id), &nothing).unwrap().unwrap();
     probe.base_url = server.url();
-    let found = find(&transport(), &[probe], PATIENCE).await;
+    let found = find(&transport(), &[probe], PATIENCE).await.servers;
     let LocalServer { provider, base_url, models } = found.into_iter().next()?;
     assert_eq!((provider.as_str(), base_url), (id, server.url()));
     let plain = |value: Value| match value {
@@ -101,7 +102,7 @@ async fn ollama_tells_what_each_model_can_do() {
     let server = Server::start(script.otherwise(Reply::json(404, &json!({ "error": "not found" })))).await.unwrap();
     let mut probe = Probe::of(&entry("ollama"), &nothing).unwrap().unwrap();
     probe.base_url = server.url();
-    let found = find(&transport(), &[probe], PATIENCE).await;
+    let found = find(&transport(), &[probe], PATIENCE).await.servers;
     let told = |name: &str| {
         let model = &found[0].models[name];
         let can = &model.model_capabilities;
@@ -139,7 +140,7 @@ async fn details_have_patience_of_their_own() {
     let mut probe = Probe::of(&entry("ollama"), &nothing).unwrap().unwrap();
     probe.base_url = server.url();
     let patience = Patience { details: Duration::from_millis(1), ..PATIENCE };
-    let found = find(&transport(), &[probe], patience).await;
+    let found = find(&transport(), &[probe], patience).await.servers;
     assert_eq!(found[0].models["qwen3:8b"].model_capabilities.tool_call, None);
 }
 
@@ -176,6 +177,31 @@ async fn vllm_is_known_by_its_owner() {
     assert_eq!(found("vllm", &[("/v1/models", list("llamacpp"))]).await, None);
 }
 
+/// A server that wants a key gets the one that is there, and one that wants none does not see it.
+#[tokio::test]
+async fn key_goes_to_a_server_that_asks_for_it() {
+    let list = json!({ "data": [{ "id": "qwen", "owned_by": "vllm", "max_model_len": 4096 }] });
+    let refusal = || Reply::json(401, &json!({ "error": "Unauthorized" }));
+    let has_key = |request: &pi_testkit::server::Request| request.header("authorization") == Some("Bearer tok-123");
+    let auth = entry("vllm").manifest.endpoint.auth.clone();
+    let key = |text: &str| vec![attach(&auth, &Credential::key(Secret::new(text))).unwrap()];
+    for (given, is_found) in [(key("tok-123"), true), (key("another"), false), (Vec::new(), false)] {
+        let script = Script::new().when(has_key, Reply::json(200, &list)).otherwise(refusal());
+        let server = Server::start(script).await.unwrap();
+        let mut probe = Probe::of(&entry("vllm"), &nothing).unwrap().unwrap();
+        (probe.base_url, probe.credential) = (server.url(), given);
+        let Sightings { servers, refused } = find(&transport(), &[probe], PATIENCE).await;
+        assert_eq!((servers.len(), refused.len()), if is_found { (1, 0) } else { (0, 1) });
+        let told = refused.first().map(|it| (it.provider.as_str(), it.address.clone(), it.status));
+        assert_eq!(told, (!is_found).then(|| ("vllm", server.url(), 401)));
+    }
+    let server = serve(&[("/v1/models", list)]).await;
+    let mut probe = Probe::of(&entry("vllm"), &nothing).unwrap().unwrap();
+    (probe.base_url, probe.credential) = (server.url(), key("tok-123"));
+    assert_eq!(find(&transport(), &[probe], PATIENCE).await.servers.len(), 1);
+    assert!(server.requests().iter().all(|request| request.header("authorization").is_none()));
+}
+
 #[tokio::test]
 async fn another_server_on_the_port_is_left_alone() {
     let page = [
@@ -208,7 +234,7 @@ async fn servers_are_asked_at_once_and_one_that_hangs_costs_only_itself() {
     for (probe, url) in probes.iter_mut().zip([hanging.url(), broken.url(), closed, ollama.url()]) {
         probe.base_url = url;
     }
-    let found = find(&transport(), &probes, Patience { presence: Duration::from_secs(2), ..PATIENCE }).await;
+    let found = find(&transport(), &probes, Patience { presence: Duration::from_secs(2), ..PATIENCE }).await.servers;
     assert_eq!(found.iter().map(|server| server.provider.as_str()).collect::<Vec<_>>(), ["ollama"]);
 }
 
@@ -263,6 +289,6 @@ async fn a_path_cannot_lead_to_another_server() {
     }
     let mut probe = Probe::of(&entry, &nothing).unwrap().unwrap();
     probe.base_url = "http://127.0.0.1:9".to_owned();
-    assert_eq!(find(&transport(), &[probe], PATIENCE).await, []);
+    assert_eq!(find(&transport(), &[probe], PATIENCE).await, Sightings::default());
     assert_eq!(elsewhere.requests(), []);
 }
