@@ -258,13 +258,14 @@ impl Catalog {
 
     /// A project that nobody trusts replaces nothing, also where a later source has the name.
     fn hold_back_strangers(&mut self) {
-        let is_trusted_name = |name: &str| {
-            self.entries.values().any(|entry| entry.is_trusted() && entry.manifest.is_called(name))
-        };
+        let is_trusted_name =
+            |name: &str| self.entries.values().any(|entry| entry.is_trusted() && entry.manifest.is_called(name));
         let strangers = self.entries.iter().filter(|(id, entry)| !entry.is_trusted() && is_trusted_name(id));
         let ids: Vec<String> = strangers.map(|(id, _)| id.clone()).collect();
-        for entry in ids.iter().filter_map(|id| self.entries.shift_remove(id)) {
-            self.hold_back(entry);
+        for id in ids {
+            if let Some(entry) = self.take_stranger(&id) {
+                self.hold_back(entry);
+            }
         }
     }
 
@@ -437,7 +438,9 @@ impl Loading<'_> {
             self.catalog.hold_back(entry);
             return;
         }
-        if entry.is_trusted() && let Some(stranger) = self.catalog.take_stranger(&id) {
+        if entry.is_trusted()
+            && let Some(stranger) = self.catalog.take_stranger(&id)
+        {
             self.catalog.hold_back(stranger);
         }
         self.catalog.written.insert(id.clone(), names);

@@ -106,8 +106,11 @@ impl Guardrails {
         let mut problems = Vec::new();
         let input =
             written.input_filters.iter().flat_map(|filter| Rule::compile(filter, Side::Input, &mut problems)).collect();
-        let output =
-            written.output_filters.iter().flat_map(|filter| Rule::compile(filter, Side::Output, &mut problems)).collect();
+        let output = written
+            .output_filters
+            .iter()
+            .flat_map(|filter| Rule::compile(filter, Side::Output, &mut problems))
+            .collect();
         problems.extend(written.unread.iter().map(Problem::unread));
         Self { input, output, problems }
     }

@@ -174,7 +174,11 @@ mod tests {
         assert_eq!(delays, [Some(Duration::from_secs(1)), None, None]);
         assert_eq!((settings.most(Wait::Brief), settings.most(Wait::Usual)), (1, 3));
         let provider = || "acme".into();
-        let closed = CallError::NothingAnswers { provider: provider(), address: "http://127.0.0.1:9".to_owned(), named_by: None };
+        let closed = CallError::NothingAnswers {
+            provider: provider(),
+            address: "http://127.0.0.1:9".to_owned(),
+            named_by: None,
+        };
         let host = || "models.example".to_owned();
         let unknown = Obstacle::UnknownHost { host: host() };
         let unknown = CallError::Unreachable { provider: provider(), source: unknown };

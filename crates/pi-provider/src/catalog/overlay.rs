@@ -115,7 +115,10 @@ impl Loading<'_> {
         let known = self.catalog.entries.values().filter(|entry| entry.manifest.is_called(name));
         let (own, strange): (Vec<&Entry>, Vec<&Entry>) = known.partition(|entry| entry.trust == self.source.trust);
         // Of a project that nobody trusts, nothing is changed; what stands here alone is a provider of its own.
-        if !own.is_empty() || strange.iter().any(|entry| entry.is_trusted()) || self.only_changes(&strange, name, &provider) {
+        if !own.is_empty()
+            || strange.iter().any(|entry| entry.is_trusted())
+            || self.only_changes(&strange, name, &provider)
+        {
             for id in self.reachable(file, name) {
                 if let Some(entry) = self.catalog.entries.get_mut(&id) {
                     let idle = change(entry, provider.clone());

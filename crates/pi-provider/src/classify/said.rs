@@ -43,7 +43,8 @@ impl Said {
             }
         }
         // A place that is there may be empty, and another one filled.
-        let text = |path: &String| body.pointer(path)?.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        let text =
+            |path: &String| body.pointer(path)?.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
         let message = own(&paths.message_path).or_else(|| places.messages.iter().find_map(text));
         Self {
             codes,
@@ -141,8 +142,7 @@ mod tests {
             ("try again", said(&["400"], Some("Provider returned error: try again"))),
             ("", said(&["400"], Some("Provider returned error"))),
         ] {
-            let body =
-                json!({"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}});
+            let body = json!({"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}});
             assert_eq!(Said::read(&body, &ErrorExtraction::default()), expected, "{raw}");
         }
     }

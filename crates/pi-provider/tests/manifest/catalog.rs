@@ -200,8 +200,10 @@ fn a_project_that_is_not_trusted_takes_no_alias_away() {
 fn a_project_that_is_not_trusted_replaces_nothing_of_later_sources() {
     let whole = r#"{"providers": {"workshop": {"baseUrl": "https://mine.example/v1", "api": "openai-completions", "models": [{"id": "small"}]}}}"#;
     let change = r#"{"providers": {"workshop": {"apiKey": "k"}}}"#;
-    let pi = |text: &str| Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file("models.json", text)] };
-    let named = |text: String| Source { origin: Origin::CommandLine, trust: Trust::Trusted, files: vec![file("c.yaml", text)] };
+    let pi =
+        |text: &str| Source { origin: Origin::PiModels, trust: Trust::Trusted, files: vec![file("models.json", text)] };
+    let named =
+        |text: String| Source { origin: Origin::CommandLine, trust: Trust::Trusted, files: vec![file("c.yaml", text)] };
     let by_id = || manifest("workshop", ", metadata: {models: {small: {}}}");
     let by_alias = || manifest("stranger", ", aliases: [workshop], metadata: {models: {small: {}}}");
     for (strange, later, expected) in [
@@ -223,7 +225,10 @@ fn a_project_that_is_not_trusted_replaces_nothing_of_later_sources() {
         if found.manifest.id() == "workshop" {
             assert_eq!(in_other_letters, Some(found.file.as_str()), "{strange}");
         }
-        let is_told = catalog.findings().iter().any(|it| it.diagnostic.file != "c.yaml" && it.diagnostic.message.contains("workshop"));
+        let is_told = catalog
+            .findings()
+            .iter()
+            .any(|it| it.diagnostic.file != "c.yaml" && it.diagnostic.message.contains("workshop"));
         assert!(is_told, "{strange}: {}", catalog.findings().len());
         if expected == Some("models.json") {
             assert_eq!(catalog.find_model("small").unwrap().entry.file, "models.json", "{strange}");
