@@ -1,6 +1,6 @@
 //! An answer that has said its end is complete, however its connection ends.
 
-use pi_provider::{CallError, breaker::CircuitState};
+use pi_provider::{CallError, ErrorCode, breaker::CircuitState};
 use pi_testkit::{Reply, Script, server::Step};
 
 use super::*;
@@ -267,4 +267,35 @@ async fn answer_without_an_end_is_not_whole() {
             assert!(matches!(error, CallError::Truncated { .. }), "{name}, {end:?}: {error}");
         }
     }
+}
+
+/// Servers fail in the middle of a stream with an object that stands there without the name of a field.
+#[tokio::test]
+async fn error_without_a_field_is_read() {
+    let error = |code: &str| json!({"error": {"message": "engine died", "code": code}});
+    let pretty = serde_json::to_string_pretty(&error("overloaded")).unwrap();
+    for (name, frames) in [
+        ("line", vec![delta("Hello"), format!("{}\n\n", error("overloaded"))]),
+        ("no blank line", vec![delta("Hello"), format!("{}\n", error("overloaded"))]),
+        ("several lines", vec![delta("Hello"), format!("{pretty}\n\n")]),
+        ("behind data", vec![delta("Hello").trim_end().to_owned(), format!("\n{}\n", error("overloaded"))]),
+    ] {
+        let fixture = Fixture::new(Script::new().otherwise(Reply::events(frames))).await;
+        let mut answer = fixture.stream().await.unwrap();
+        let mut said = String::new();
+        let error = loop {
+            match answer.next().await {
+                Some(Ok(StreamEvent::PartialContentDelta { content, .. })) => said += &content,
+                Some(Ok(_)) => {}
+                Some(Err(error)) => break error,
+                None => panic!("{name}: it ended well"),
+            }
+        };
+        assert_eq!((said.as_str(), error.code()), ("Hello", ErrorCode::Overloaded), "{name}: {error}");
+        assert!(error.to_string().contains("engine died"), "{name}: {error}");
+    }
+    let frames = ["\n".to_owned(), format!("{}\n\n", error("invalid_api_key"))];
+    let fixture = Fixture::new(Script::new().otherwise(Reply::events(frames))).await;
+    assert_eq!(fixture.error().await.code(), ErrorCode::Authentication);
+    assert_eq!(fixture.server.requests().len(), 1);
 }

@@ -22,6 +22,8 @@ pub struct Sse {
     data: Vec<u8>,
     /// A line of data has been read, perhaps an empty one.
     has_data: bool,
+    /// The data is an object that was written without the name of a field, and goes on to a blank line or its last brace.
+    is_bare: bool,
     retry_milliseconds: Option<u64>,
 }
 
@@ -37,6 +39,7 @@ impl Sse {
             id: String::new(),
             data: Vec::new(),
             has_data: false,
+            is_bare: false,
             retry_milliseconds: None,
         }
     }
@@ -109,6 +112,10 @@ impl Sse {
             return Ok(());
         }
         self.check(line.len())?;
+        if self.is_bare || line.starts_with(b"{") {
+            self.take_bare(line, visit);
+            return self.check(self.data.len());
+        }
         let (name, value) = match memchr(b':', line) {
             Some(colon) => (&line[..colon], &line[colon + 1..]),
             None => (line, &[][..]),
@@ -145,13 +152,31 @@ impl Sse {
         self.check(self.data.len())
     }
 
+    /// A line of an object that stands where fields should be. Not in the standard, and still how servers and proxies fail in
+    /// the middle of a stream. It is an event by itself.
+    fn take_bare(&mut self, line: &[u8], visit: &mut dyn FnMut(Frame<'_>)) {
+        if !self.is_bare && self.has_data {
+            self.dispatch(visit);
+        }
+        let line_end = line.trim_ascii_end();
+        let is_whole = if self.is_bare { line_end == b"}" } else { line_end.ends_with(b"}") };
+        if self.is_bare {
+            self.data.push(b'\n');
+        }
+        self.data.extend_from_slice(line);
+        (self.has_data, self.is_bare) = (true, true);
+        if is_whole {
+            self.dispatch(visit);
+        }
+    }
+
     fn dispatch(&mut self, visit: &mut dyn FnMut(Frame<'_>)) {
         let mut data = mem::take(&mut self.data);
         self.visit(&data, visit);
         data.clear();
         data.shrink_to(KEPT);
         self.data = data;
-        self.has_data = false;
+        (self.has_data, self.is_bare) = (false, false);
     }
 
     /// Hands on an event with this data; one without any is none.
