@@ -484,6 +484,20 @@ fn what_cannot_be_read_is_the_default_and_what_can_is_kept() {
     assert_eq!(kept.map(|manifest| manifest.extensions["future"].clone()), Some(serde_json::json!({"a": 1})));
 }
 
+/// YAML can write numbers that are none; in a section that may be wrong they are.
+#[test]
+fn numbers_that_are_none_do_not_reject_a_manifest() {
+    for section in [
+        "metadata: {models: {m: {pricing: {input_per_1m: .nan}}}}\n",
+        "metadata: {models: {m: {context_window: .inf}}}\n",
+        "pricing: {input_per_1m: -.inf}\n",
+    ] {
+        let verdict = verdict(&and(section));
+        assert!(verdict.starts_with("accepted\n") && verdict.contains(": warning[ring3."), "{section}{verdict}");
+    }
+    assert!(verdict(&with("https://api.acme.example/v1", ".inf")).starts_with("rejected\n"));
+}
+
 #[test]
 fn words_of_an_operation_are_checked() {
     let texts = [

@@ -204,8 +204,14 @@ impl<'de> Visitor<'de> for BareVisitor {
         Ok(Tree::Number(value.into()))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Tree, E> {
-        Number::from_f64(value).map(Tree::Number).ok_or_else(|| E::custom("a number must be finite"))
+    /// YAML has numbers that are none. Whoever reads the member says what is expected in its place, and how much it matters.
+    fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
+        let unusual = || match value {
+            _ if value.is_nan() => ".nan",
+            _ if value > 0.0 => ".inf",
+            _ => "-.inf",
+        };
+        Ok(Number::from_f64(value).map_or_else(|| Tree::Text(unusual().to_owned()), Tree::Number))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Tree, E> {
