@@ -173,7 +173,11 @@ impl OpenCalls {
         if piece.index.is_some() {
             let place = self.calls.iter().rposition(|call| own(call) && call.index == piece.index)?;
             // Servers that give every call the same number tell them apart by id, and name each once.
-            if piece.id.is_some() && piece.name.is_some() && !named(&self.calls[place]) {
+            let call = &self.calls[place];
+            let is_other_id = piece.id.is_some() && piece.name.is_some() && !named(call);
+            // Some leave the ids out as well. A name is whole when arguments have come.
+            let is_other_name = piece.name.is_some_and(|name| call.has_arguments && call.name != name);
+            if is_other_id || (piece.id.is_none() && is_other_name) {
                 self.calls.remove(place).end(out);
                 return None;
             }

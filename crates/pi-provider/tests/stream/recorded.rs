@@ -319,6 +319,31 @@ fn halves_of_a_character_are_put_together() {
     chat(&lost, "content \"so \"\nend unknown\n", Ending { unread: 1, ..COMPLETE });
 }
 
+/// Servers that number every call alike and give no ids tell them apart by their names alone.
+#[test]
+fn calls_of_one_number_without_ids_are_told_apart_by_name() {
+    let call = |name: Value, arguments: &str| {
+        delta(json!({"tool_calls": [{"index": 0, "function": {"name": name, "arguments": arguments}}]}))
+    };
+    let called = |pieces: &[Value]| {
+        let stream = frames(pieces) + "data: [DONE]\n\n";
+        let (events, _) = decode(&pipeline(Dialect::OpenaiChat, json!({ "decoder": sse() })), [stream.as_bytes()]);
+        let mut calls: Vec<(String, String)> = Vec::new();
+        for event in events {
+            match event {
+                StreamEvent::ToolCallStarted { tool_name, .. } => calls.push((tool_name, String::new())),
+                StreamEvent::PartialToolCall { arguments, .. } => calls.last_mut().unwrap().1 += &arguments,
+                _ => {}
+            }
+        }
+        calls.into_iter().map(|(name, arguments)| name + &arguments).collect::<Vec<_>>()
+    };
+    let two = [call(json!("read"), r#"{"path":"/1"}"#), call(json!("ls"), r#"{"path":"/2"}"#)];
+    assert_eq!(called(&two), [r#"read{"path":"/1"}"#, r#"ls{"path":"/2"}"#]);
+    let one = [call(json!("read"), r#"{"path":"#), call(json!("read"), r#""/1"}"#), call(Value::Null, " ")];
+    assert_eq!(called(&one), [r#"read{"path":"/1"} "#], "a name that is repeated");
+}
+
 #[test]
 fn text_that_no_rule_reads_is_counted() {
     let stream = format!("data: hello\n\n{}data: [DONE]\n\ndata: {{}}\n\n", frames(&[delta(json!({"content": "a"}))]));
