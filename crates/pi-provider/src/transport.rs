@@ -213,8 +213,7 @@ pub async fn read_body(response: &mut Inflow, limit: usize) -> Result<Bytes, Tra
 
 /// Reads the rest of an answer of which the first piece is there, up to a limit. An answer in one piece is not copied.
 ///
-/// A document that is a closed object is the whole answer where the server neither says how long it is nor marks its end:
-/// one that leaves the connection open is not waited for longer than a moment. Any other answer is read to its end.
+/// A document is read as [`next_of_document`] says, any other answer to its end.
 pub async fn read_rest(
     first: Bytes,
     response: &mut Inflow,
@@ -222,18 +221,32 @@ pub async fn read_rest(
     limit: usize,
 ) -> Result<Bytes, TransportFault> {
     let mut body = Body::One(first);
-    let may_end_early = content == Content::Document && response.end() == End::Untold;
     loop {
         if body.len() > limit {
             return Err(TransportFault::TooLarge { limit });
         }
-        let next = if may_end_early && is_closed_object(body.as_slice()) {
-            timeout(MOMENT, next_piece(response)).await.unwrap_or(Ok(None))?
-        } else {
-            next_piece(response).await?
+        let next = match content {
+            Content::Document => next_of_document(body.as_slice(), response).await?,
+            Content::Lines => next_piece(response).await?,
         };
         let Some(piece) = next else { return Ok(body.into_bytes()) };
         body = body.and(&piece);
+    }
+}
+
+/// The next piece of a document of which this is there, `None` at its end.
+///
+/// One that is a closed object is the whole answer, where the connection breaks then, and where the server neither says how
+/// long it is nor marks its end: one that leaves the connection open is not waited for longer than a moment.
+pub async fn next_of_document(body: &[u8], response: &mut Inflow) -> Result<Option<Bytes>, TransportFault> {
+    let next = if response.end() == End::Untold && is_closed_object(body) {
+        timeout(MOMENT, next_piece(response)).await.unwrap_or(Ok(None))
+    } else {
+        next_piece(response).await
+    };
+    match next {
+        Err(TransportFault::Broken(_)) if is_closed_object(body) => Ok(None),
+        next => next,
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
     secret::Carried,
     stream::{self, FrameTooLarge, Outcome},
     text_call::filter::Filter,
-    transport::{TransportFault, next_piece},
+    transport::{TransportFault, next_of_document, next_piece},
 };
 
 /// An answer that comes in pieces. Dropping it closes the connection.
@@ -275,13 +275,16 @@ impl Answer {
                 return Ok(());
             }
             Source::Unstreamed { body, rest } => {
-                match next_piece(rest).await.map_err(|fault| broken(&self.provider, &fault))? {
+                match next_of_document(body, rest).await.map_err(|fault| broken(&self.provider, &fault))? {
                     Some(piece) if body.len() + piece.len() <= LARGEST_UNSTREAMED => body.extend_from_slice(&piece),
                     Some(_) => {
                         return Err(malformed(&self.provider, "it is large, and came whole instead of streamed"));
                     }
                     None => self.source = Source::Whole(std::mem::take(body).freeze()),
                 }
+                // Its first piece may have been a blank line.
+                self.source.reconsider(&self.prepared, &self.carried);
+                self.facts.is_streamed = self.source.is_streamed();
                 return Ok(());
             }
             Source::Whole(body) => {

@@ -52,6 +52,18 @@ impl Source {
         }
     }
 
+    /// Takes what was called an object for a stream, once it begins like one.
+    pub(super) fn reconsider(&mut self, prepared: &Prepared, carried: &Carried) {
+        let Self::Unstreamed { body, .. } = self else { return };
+        let decoder = prepared.manifest.streaming.as_ref().map(|streaming| &streaming.decoder);
+        if !matches!(decoder.map_or(Form::Sse, Form::of), Form::Sse) || !begins_with_field(body) {
+            return;
+        }
+        if let Self::Unstreamed { body, rest } = std::mem::replace(self, Self::Over) {
+            *self = Self::Http { first: Some(body.freeze()), rest, decoder: prepared.decoder(carried) };
+        }
+    }
+
     /// Whether it comes in pieces.
     pub(super) fn is_streamed(&self) -> bool {
         match self {

@@ -1,7 +1,10 @@
 //! An answer that has said its end is complete, however its connection ends.
 
 use pi_provider::{CallError, ErrorCode, breaker::CircuitState};
-use pi_testkit::{Reply, Script, server::Step};
+use pi_testkit::{
+    Reply, Script,
+    server::{Framing, Step},
+};
 
 use super::*;
 
@@ -298,4 +301,29 @@ async fn error_without_a_field_is_read() {
     let fixture = Fixture::new(Script::new().otherwise(Reply::events(frames))).await;
     assert_eq!(fixture.error().await.code(), ErrorCode::Authentication);
     assert_eq!(fixture.server.requests().len(), 1);
+}
+
+/// A whole object is an answer, also where a stream was asked for, whatever the connection does behind it.
+#[tokio::test(start_paused = true)]
+async fn whole_object_is_an_answer_though_the_connection_breaks() {
+    let choice = json!({"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"});
+    let body = json!({"choices": [choice]}).to_string();
+    let too_long = Framing::Length(body.len() + 50);
+    for (name, framing, last) in [("too long", too_long, Step::Cut), ("left open", Framing::Close, Step::Hang)] {
+        let reply = Reply::json_ending(&body, framing).and(last);
+        let fixture = Fixture::new(Script::new().otherwise(reply)).await;
+        let began = tokio::time::Instant::now();
+        assert_eq!(fixture.text().await.unwrap(), "whole", "{name}");
+        assert_eq!(fixture.complete().await.unwrap().body, body.as_bytes(), "{name}");
+        assert!(began.elapsed() < seconds(3), "{name}: {:?}", began.elapsed());
+        assert_eq!(fixture.server.requests().len(), 2, "{name}");
+    }
+}
+
+/// What is called an object and begins with a blank line may still be a stream.
+#[tokio::test]
+async fn stream_that_is_called_an_object_may_begin_with_a_blank_line() {
+    let frames = ["\n".to_owned(), delta("Hi"), stop(), "data: [DONE]\n\n".to_owned()];
+    let fixture = Fixture::new(Script::new().otherwise(Reply::stream("application/json", frames))).await;
+    assert_eq!(fixture.text().await.unwrap(), "Hi");
 }
