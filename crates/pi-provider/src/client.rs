@@ -218,7 +218,7 @@ impl Client {
         let exchange = self.exchange(manifest, outgoing(manifest, request)?, Mode::Whole, credential, deadline)?;
         let exchange = Exchange { content, ..exchange };
         let mut reply = until_cancelled(cancel, exchange.run(&mut Tried::default())).await?;
-        facts.take(&mut reply);
+        facts.take(&mut reply, &exchange.carried());
         let ReplyBody::Whole(body) = reply.body else { unreachable!("a whole answer was asked for") };
         let whole = Whole { body, facts };
         let value = read(&whole);
@@ -282,8 +282,8 @@ impl Client {
         loop {
             let mut reply = exchange.run(&mut tried).await?;
             reply.pass.begun();
-            facts.take(&mut reply);
             let carried = exchange.carried();
+            facts.take(&mut reply, &carried);
             let source = Source::of_reply(reply.body, prepared, &carried, &facts.headers);
             facts.is_streamed = source.is_streamed();
             let mut answer = self.answer(&terms, carried, facts, source, Some(reply.pass));

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use pi_redact::{Evidence, Options, Personal, Redactor};
+use serde_json::Value;
 
 use crate::manifest::Auth;
 
@@ -37,10 +38,33 @@ impl Carried {
         self.credential.is_none() && self.others.is_empty()
     }
 
+    /// Hides what was carried in a word that a server made up, such as its number of the request. What is as short as many
+    /// other words are stays.
+    pub(crate) fn hide_in_word(&self, text: &mut String) {
+        for secret in self.credential.iter().chain(&self.others).map(Secret::expose) {
+            if secret.len() >= SHORTEST_IN_WORDS && text.contains(secret) {
+                *text = text.replace(secret, HIDDEN);
+            }
+        }
+    }
+
+    /// The same in every text of a value.
+    pub(crate) fn hide_in_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.hide_in_word(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in_value(item)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.hide_in_value(member)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
     pub(crate) fn redactor(&self, auth: &Auth) -> Redactor {
         redactor(auth, self.credential.as_ref(), &self.others)
     }
 }
+
+/// Shorter secrets are not looked for inside of words, in bytes.
+const SHORTEST_IN_WORDS: usize = 6;
 
 /// Hides exactly these in a text.
 pub(crate) fn hide(text: &str, secrets: &[Secret]) -> String {

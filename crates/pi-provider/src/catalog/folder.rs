@@ -86,10 +86,12 @@ fn list(folder: &Path, absence: Absence, files: &mut Vec<SourceFile>) {
 
 fn is_document(entry: &DirEntry) -> bool {
     let path = entry.path();
-    let has_ending =
-        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| ENDINGS.contains(&ending));
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let has_ending = ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending));
     let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-    has_ending && !is_hidden && path.is_file()
+    // A link that leads nowhere was to be one, which reading it tells.
+    let is_link = || entry.file_type().is_ok_and(|kind| kind.is_symlink()) && !path.exists();
+    has_ending && !is_hidden && (path.is_file() || is_link())
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place where manifests are read")]

@@ -341,6 +341,24 @@ impl Answer {
     /// Moves what was decoded to what is ready, through the search for calls and through the guardrails. Nothing else is
     /// ready by then.
     fn filter(&mut self) {
+        for event in &mut self.decoded {
+            match event {
+                StreamEvent::Metadata { response_id, model, .. } => {
+                    response_id.iter_mut().chain(model).for_each(|word| self.carried.hide_in_word(word));
+                }
+                StreamEvent::Other { fields, .. } => {
+                    fields.values_mut().for_each(|value| self.carried.hide_in_value(value));
+                }
+                StreamEvent::PartialContentDelta { .. }
+                | StreamEvent::ThinkingDelta { .. }
+                | StreamEvent::ToolCallStarted { .. }
+                | StreamEvent::PartialToolCall { .. }
+                | StreamEvent::ToolCallEnded { .. }
+                | StreamEvent::FinalCandidate { .. }
+                | StreamEvent::StreamEnd { .. }
+                | StreamEvent::StreamError { .. } => {}
+            }
+        }
         if let Some(filter) = &mut self.text_calls {
             let events = std::mem::take(&mut self.decoded);
             events.into_iter().for_each(|event| filter.apply(event, &mut self.decoded));

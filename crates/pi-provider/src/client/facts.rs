@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderValue};
 
 use super::{exchange::Reply, seam::Replacer};
-use crate::{classify::request_id, dialect::Dialect, guardrail::Finding, limits::Limits, request::Change};
+use crate::{classify::request_id, dialect::Dialect, guardrail::Finding, limits::Limits, request::Change, secret::Carried};
 
 /// How a call went.
 #[derive(Debug, Clone)]
@@ -55,9 +55,18 @@ impl Facts {
         }
     }
 
-    pub(super) fn take(&mut self, reply: &mut Reply) {
+    /// Takes over what the answer says beside its body, without what the request carried.
+    pub(super) fn take(&mut self, reply: &mut Reply, carried: &Carried) {
         self.status = Some(reply.status);
         self.headers = std::mem::take(&mut reply.headers);
+        for value in self.headers.values_mut() {
+            let Ok(told) = value.to_str() else { continue };
+            let mut text = told.to_owned();
+            carried.hide_in_word(&mut text);
+            if text != told {
+                *value = HeaderValue::from_str(&text).expect("stars may stand in a header");
+            }
+        }
         self.limits = reply.limits;
         self.request_id = request_id(&self.headers);
         self.attempts = reply.attempts;

@@ -184,3 +184,26 @@ async fn secret_in_the_name_of_a_host_is_not_repeated_when_it_is_not_reached() {
     }
     server.await.unwrap();
 }
+
+/// Also an answer that is one may repeat the credential, in what is kept of it beside its text.
+#[tokio::test]
+async fn credential_that_an_answer_repeats_is_not_handed_on() {
+    let id = format!("resp-{PLANTED}");
+    let frame = json!({"id": id, "model": id, "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}],
+        "usage": {"echo": [id]}});
+    let streamed = Reply::events([format!("data: {frame}\n\n"), "data: [DONE]\n\n".to_owned()]);
+    let message = json!({"id": id, "model": id, "choices": [{"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}],
+        "usage": {"echo": [id]}});
+    for reply in [streamed, Reply::json(200, &message)] {
+        let reply = reply.header("x-request-id", &id);
+        let fixture = Fixture::new(Script::new().otherwise(reply)).await;
+        let mut answer = fixture.stream().await.unwrap();
+        let mut seen = String::new();
+        while let Some(event) = answer.next().await {
+            let _ = writeln!(seen, "{:?}", event.unwrap());
+        }
+        let _ = writeln!(seen, "{:?}", answer.facts());
+        assert!(seen.contains("resp-***") && !seen.contains(PLANTED), "{seen}");
+        assert_eq!(answer.facts().request_id.as_deref(), Some("resp-***"));
+    }
+}

@@ -557,6 +557,20 @@ fn folders_are_read_by_name_and_what_is_missing_is_empty() {
     assert_eq!(rules, ["catalog.unreadable"]);
 }
 
+/// What was to be a manifest is not passed over without a word.
+#[cfg(unix)]
+#[test]
+fn ending_in_capitals_and_a_link_to_nowhere_are_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "makes the folder that is read")]
+    std::fs::write(folder.path().join("B.YAML"), manifest("beta", "")).unwrap();
+    std::os::unix::fs::symlink("nowhere.yaml", folder.path().join("lost.yaml")).unwrap();
+    let catalog = Catalog::load(&[Source::folder(Origin::User, folder.path(), Trust::Trusted)]);
+    assert!(catalog.provider("beta").is_some());
+    let told: Vec<&str> = catalog.findings().iter().map(|finding| finding.diagnostic.rule.name()).collect();
+    assert_eq!(told, ["catalog.unreadable"]);
+}
+
 #[test]
 fn manifest_of_an_untrusted_project_is_given_no_value_of_the_environment() {
     let environment = |name: &str| Some(format!("value of {name}"));
