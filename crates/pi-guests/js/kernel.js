@@ -35,15 +35,74 @@ class HostFault extends Error {
   }
 }
 
+// What is thrown may be anything, and look like anything: a member that throws when it is read, an object without a text.
+const attempt = (look) => {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
+};
+const worded = (look) => {
+  const found = attempt(look);
+  return typeof found === "string" ? found : undefined;
+};
+
 /** What is told of something that was thrown. */
 export function describe(thrown) {
-  if (thrown !== null && typeof thrown === "object") {
-    const message = typeof thrown.message === "string" ? thrown.message : text(thrown);
-    const name = typeof thrown.name === "string" ? thrown.name : "Error";
-    return { name, message, stack: typeof thrown.stack === "string" ? thrown.stack : undefined, code: typeof thrown.code === "string" ? thrown.code : undefined };
+  if (thrown !== null && (typeof thrown === "object" || typeof thrown === "function")) {
+    const message = worded(() => thrown.message) ?? worded(() => text(thrown)) ?? "something that cannot be told";
+    return { name: worded(() => thrown.name) ?? "Error", message, stack: worded(() => thrown.stack), code: worded(() => thrown.code) };
   }
-  // The engine throws null where there is no memory for an error: the host looks at the name.
+  // The engine throws null where there is no memory for an error: the host looks at the name, and at the memory.
   return { name: thrown === null ? "null" : "Error", message: text(thrown) };
+}
+
+// Stacks as Node writes them: a line that says what was thrown, then places in the sources. The engine knows frames of the bundle,
+// and most of them nobody looks at, so this is done when somebody does.
+function installStacks(native) {
+  const { get: framesOf } = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
+  const capture = Error.captureStackTrace;
+  const shown = new WeakMap();
+  const header = (error) => {
+    const name = attempt(() => (error.name === undefined ? "Error" : text(error.name))) ?? "Error";
+    const message = attempt(() => (error.message === undefined ? "" : text(error.message))) ?? "";
+    return name !== "" && message !== "" ? `${name}: ${message}` : name + message;
+  };
+  // What somebody prepared in another way is left as it is.
+  const show = (error, frames) => {
+    if (typeof frames !== "string") return frames;
+    let stack = weakGet(shown, error);
+    if (stack === undefined) {
+      const placed = native.placed(frames);
+      if (placed === undefined) return frames;
+      stack = placed === "" ? header(error) : `${header(error)}\n${placed}`;
+      weakSet(shown, error, stack);
+    }
+    return stack;
+  };
+  const put = (target, value) => defineProperty(target, "stack", { value, writable: true, enumerable: false, configurable: true });
+  defineProperty(Error.prototype, "stack", {
+    get() {
+      return show(this, apply(framesOf, this, []));
+    },
+    set(value) {
+      put(this, value);
+    },
+    enumerable: false,
+    configurable: true,
+  });
+  const captureStackTrace = (target, above) => {
+    apply(capture, Error, [target, above ?? captureStackTrace]);
+    const { value: frames } = Object.getOwnPropertyDescriptor(target, "stack");
+    defineProperty(target, "stack", {
+      get: () => show(target, frames),
+      set: (value) => put(target, value),
+      enumerable: false,
+      configurable: true,
+    });
+  };
+  defineProperty(Error, "captureStackTrace", { value: captureStackTrace, writable: true, enumerable: false, configurable: true });
 }
 
 // A list from whose beginning is taken.
@@ -67,6 +126,7 @@ function queue() {
 /** Called once, by the engine: takes its native functions and gives what the event loop calls. */
 export function start(native) {
   if (host !== undefined) throw new Error("the engine runs already");
+  installStacks(native);
   const calls = new Map();
   const tokens = new WeakMap();
   const timers = new Map();
@@ -197,6 +257,8 @@ export function start(native) {
     base64Decode: (string) => native.base64Decode(text(string)),
     textWidth: (string) => native.textWidth(text(string)),
     graphemes: (string) => native.graphemes(text(string)),
+    // Something of the extension does not work here as its author thinks.
+    warn: (string) => native.warn(text(string)),
     write: (stream, string) => native.write(stream === "stderr" ? "stderr" : "stdout", text(string)),
     HostFault,
   });

@@ -41,7 +41,7 @@ const unheard = new Set();
 export function withoutEffect(name) {
   if (unheard.has(name)) return;
   unheard.add(name);
-  host.write("stderr", `${name} has no effect here`);
+  host.warn(`${name} has no effect here`);
 }
 
 const inert = (name) => () => {

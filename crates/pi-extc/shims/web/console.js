@@ -24,7 +24,10 @@ export class Console {
   debug(...args) { this.#print("stdout", args); }
   error(...args) { this.#print("stderr", args); }
   warn(...args) { this.#print("stderr", args); }
-  trace(...args) { this.#print("stderr", [`Trace${args.length > 0 ? ": " : ""}${formatWithOptions({}, ...args)}\n${new Error().stack ?? ""}`]); }
+  trace(...args) {
+    const { stack } = new Error();
+    this.#print("stderr", [`Trace${args.length > 0 ? ": " : ""}${formatWithOptions({}, ...args)}${stack.slice("Error".length)}`]);
+  }
   dir(value, options) { this.#print("stdout", [inspect(value, { customInspect: false, ...options })]); }
   dirxml(...args) { this.log(...args); }
   assert(isTrue, ...args) {

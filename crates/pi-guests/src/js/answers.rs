@@ -18,6 +18,7 @@ use super::{
     job::{Answer, JobId, Task},
     natives::{refused, start},
     offered::Offered,
+    raw,
     room::{Returned, Room},
     value::{Unfit, from_js},
 };
@@ -96,9 +97,13 @@ fn loaded(room: &Rc<Room>, offered: Value<'_>) -> std::result::Result<Answer, Gu
 fn fault_of(room: &Rc<Room>, job: JobId, fault: &Object<'_>) -> GuestFault {
     let part = |name: &str| fault.get::<_, Option<String>>(name).ok().flatten();
     let (name, message, stack) = (part("name"), part("message").unwrap_or_default(), part("stack"));
-    let is_out_of_memory = name.as_deref() == Some("InternalError") && message == "out of memory";
-    // Where there is no room for an error either, the engine throws null. Whoever throws that on purpose is stopped too.
-    if is_out_of_memory || name.as_deref() == Some("null") {
+    let is_out_of_memory = match name.as_deref() {
+        Some("InternalError") => message == "out of memory",
+        // Where there is no room for an error either, the engine throws null, as anybody may.
+        Some("null") => raw::used(fault.ctx()) > room.limits.memory - room.limits.memory / 8,
+        Some(_) | None => false,
+    };
+    if is_out_of_memory {
         room.fuse.trip(Trip::Memory);
         return GuestFault::OverLimit { limit: Trip::Memory.limit() };
     }

@@ -23,6 +23,7 @@ use super::{
     raw,
     room::{CallResult, Easel, FeedSlot, Going, Returned, Room},
     thread::Wake,
+    traces::frames,
     value::{Reader, to_js},
 };
 
@@ -357,6 +358,16 @@ fn texts<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
     };
     native.set("write", Function::new(ctx.clone(), write)?)?;
     let here = Rc::clone(room);
+    let warn = move |message: String| {
+        let note = LogNote { level: Level::Warn, event: LogEvent::CompatWarning, message, data: None };
+        // A line too many is counted there.
+        drop(here.desk.say(note, &here.occasion()));
+    };
+    native.set("warn", Function::new(ctx.clone(), warn)?)?;
+    let here = Rc::clone(room);
+    let placed = move |frames: String| here.guest.program.sources.placed(&frames);
+    native.set("placed", Function::new(ctx.clone(), placed)?)?;
+    let here = Rc::clone(room);
     native.set("uncaught", Function::new(ctx.clone(), move |fault: Object<'js>| uncaught(&here, &told(&fault)))?)?;
     let load = |ctx: Ctx<'js>, specifier: String| load(&ctx, &specifier);
     native.set("load", Function::new(ctx.clone(), load)?)
@@ -366,7 +377,7 @@ fn texts<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
 pub(super) fn told(fault: &Object<'_>) -> String {
     let part = |name: &str| fault.get::<_, Option<String>>(name).ok().flatten().unwrap_or_default();
     let (message, stack) = (part("message"), part("stack"));
-    if stack.is_empty() { message } else { format!("{message}\n{stack}") }
+    if stack.is_empty() { message } else { format!("{message}\n{}", frames(&stack)) }
 }
 
 /// Something was thrown that nobody caught.

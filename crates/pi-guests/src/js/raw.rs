@@ -3,7 +3,7 @@
 //! These are the only blocks of `unsafe` code of this tier, each with the reason why it is sound where it stands.
 
 use pi_extc::Bytecode;
-use rquickjs::{Ctx, Module, Object, String as Text, TypedArray, Value, module::Declared};
+use rquickjs::{Ctx, Module, Object, String as Text, TypedArray, Value, module::Declared, qjs};
 
 /// A module of bytecode.
 #[expect(unsafe_code, reason = "the engine believes bytecode, whatever it says")]
@@ -12,6 +12,19 @@ pub(crate) fn load<'js>(ctx: &Ctx<'js>, bytecode: &Bytecode) -> rquickjs::Result
     // cache alone: compiled by the engine in this binary, or read from an entry that was sealed with this machine's key
     // and for this version of the engine.
     unsafe { Module::load(ctx.clone(), bytecode.as_bytes()) }
+}
+
+/// How many bytes the engine has taken.
+#[expect(unsafe_code, reason = "the engine tells it where it is not entered only")]
+pub(crate) fn used(ctx: &Ctx<'_>) -> usize {
+    let mut usage = std::mem::MaybeUninit::<qjs::JSMemoryUsage>::uninit();
+    // SAFETY: the context is that of a runtime which runs on this thread and is alive as long as the context is. The function looks
+    // at the heap, changes nothing and fills the whole struct.
+    let usage = unsafe {
+        qjs::JS_ComputeMemoryUsage(qjs::JS_GetRuntime(ctx.as_raw().as_ptr()), usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    usize::try_from(usage.malloc_size).unwrap_or(0)
 }
 
 /// A copy of the bytes in a `Uint8Array`; nothing for any other value.

@@ -8,7 +8,7 @@ use std::{
 
 use rquickjs::{Runtime, Value};
 
-use super::raw;
+use super::{raw, traces::frames};
 
 /// How many of a turn are told of; the others are counted. They are kept in the memory of the host.
 const MOST: usize = 64;
@@ -45,11 +45,12 @@ impl Rejections {
         let (kept, identity) = (Arc::clone(&rejections.kept), RandomState::new());
         runtime.set_host_promise_rejection_tracker(Some(Box::new(move |_, promise, reason, is_handled| {
             let promise = identity.hash_one(&promise);
+            // Before the lock: to look at what was thrown may run code of the extension, which may reject something else.
+            let told = (!is_handled).then(|| told(&reason));
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            if is_handled {
-                kept.forget(promise);
-            } else {
-                kept.keep(promise, told(&reason));
+            match told {
+                Some(told) => kept.keep(promise, told),
+                None => kept.forget(promise),
             }
         })));
         rejections
@@ -89,13 +90,13 @@ fn told(reason: &Value<'_>) -> String {
     if let Some(text) = reason.as_string() {
         return raw::text(text);
     }
-    let Some(object) = reason.as_object() else { return format!("{:?}", reason.type_of()) };
+    let Some(object) = reason.as_object() else { return reason.type_name().to_owned() };
     let part = |name: &str| {
         let value = object.get::<_, Value<'_>>(name).ok()?;
         value.as_string().map(raw::text)
     };
     match (part("message"), part("stack")) {
-        (Some(message), Some(stack)) => format!("{message}\n{stack}"),
+        (Some(message), Some(stack)) => format!("{message}\n{}", frames(&stack)),
         (Some(message), None) => message,
         (None, _) => "something that is no error".to_owned(),
     }

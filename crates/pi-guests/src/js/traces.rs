@@ -13,6 +13,17 @@ const BUILT: &str = "dist";
 /// Lines of a stack that are translated. Extensions write stacks of their own, as long as they like.
 const MOST_LINES: usize = 64;
 
+/// How the engine begins a frame.
+const FRAME: &str = "    at ";
+
+/// The frames of a stack, without the words before them, which say what was thrown.
+pub(super) fn frames(stack: &str) -> &str {
+    match stack.find(FRAME) {
+        Some(start) if start == 0 || stack[..start].ends_with('\n') => &stack[start..],
+        Some(_) | None => stack,
+    }
+}
+
 /// From places in a bundle to places in sources.
 #[derive(Debug, Clone)]
 pub struct Sources {
@@ -30,11 +41,26 @@ impl Sources {
     /// What the code of an extension threw.
     pub(super) fn fault(&self, message: String, stack: Option<String>) -> GuestFault {
         let Some(stack) = stack.filter(|stack| !stack.is_empty()) else { return GuestFault::threw(message) };
-        let (stack, at) = self.translate(&stack);
+        let (stack, at) = self.translate(frames(&stack));
         GuestFault::Threw { message, stack: Some(stack), at }
     }
 
-    /// The lines of a stack, and the innermost place that is one of the sources.
+    /// The frames of the engine as Node would write them; nothing if they are none of the engine.
+    pub(super) fn placed(&self, frames: &str) -> Option<String> {
+        if !frames.is_empty() && !frames.starts_with(FRAME) {
+            return None;
+        }
+        let (translated, _) = self.translate(frames.trim_end());
+        let line = |line: &str| match line.strip_prefix("    at <anonymous> (").and_then(|rest| rest.strip_suffix(')'))
+        {
+            Some("native" | "missing") => "    at <anonymous>".to_owned(),
+            Some(place) => format!("{FRAME}{place}"),
+            None => line.replace(" (native)", " (<anonymous>)").replace(" (missing)", " (<anonymous>)"),
+        };
+        Some(translated.lines().map(line).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The lines of a stack, and the innermost place that is one of the sources. What was translated already stays as it is.
     pub(super) fn translate(&self, stack: &str) -> (String, Option<CodePlace>) {
         let mut first = None;
         let lines = stack.split('\n').enumerate().map(|(number, line)| match self.of_line(number, line) {
@@ -43,7 +69,12 @@ impl Sources {
                 first.get_or_insert(place);
                 told
             }
-            None => line.to_owned(),
+            None => {
+                if let Some(place) = placed_in(line).filter(|_| first.is_none() && number < MOST_LINES) {
+                    first = Some(place);
+                }
+                line.to_owned()
+            }
         });
         let translated = lines.collect::<Vec<_>>().join("\n");
         (translated, first)
@@ -71,6 +102,16 @@ impl Sources {
         let inside = source.trim_start_matches("../");
         if path.is_file() { path.display().to_string() } else { inside.to_owned() }
     }
+}
+
+/// The place of a frame that is one of a file already.
+fn placed_in(line: &str) -> Option<CodePlace> {
+    let frame = line.strip_prefix(FRAME)?;
+    let place = frame.split_once(" (").map_or(frame, |(_, place)| place.trim_end_matches(')'));
+    let mut parts = place.rsplitn(3, ':');
+    let (column, line) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let file = parts.next().filter(|file| !file.is_empty() && !file.starts_with("pi:"))?;
+    Some(CodePlace { file: file.to_owned(), line, column })
 }
 
 fn tidied(path: &Path) -> PathBuf {

@@ -240,17 +240,62 @@ async fn process_is_spoken_with_while_it_runs() {
 #[tokio::test]
 async fn what_has_no_effect_is_told_once() {
     let seat = seat(&Heard::default());
-    let source =
-        "export default (pi) => { pi.registerEntryRenderer('note', () => {}); pi.on('agent_start', (event, ctx) => {
+    let source = "export default (pi) => { pi.registerMcpServer('note', {}); pi.on('agent_start', (event, ctx) => {
         for (let count = 0; count < 3; count++) ctx.ui.onTerminalInput(() => {}); }); }";
     let guest = JsGuest::start(program(source), seat.desk.clone()).await.expect("it loads");
     guest.handle(0, Arc::new(Event::AgentStart), ask()).await.expect("an answer");
     guest.shutdown().await;
-    let expected = ["pi.registerEntryRenderer", "ctx.ui.onTerminalInput"]
-        .map(|name| format!("extension.stderr test: {name} has no effect here"));
-    let mut lines = heard_of(&seat, "extension.stderr").await;
+    let expected = ["pi.registerMcpServer", "ctx.ui.onTerminalInput"]
+        .map(|name| format!("compat.warning test: {name} has no effect here"));
+    let mut lines = heard_of(&seat, "compat.warning").await;
     lines.sort_unstable_by_key(|line| line.contains("ctx.ui"));
     assert_eq!(lines, expected);
+}
+
+#[tokio::test]
+async fn what_is_thrown_is_told_and_costs_the_call_whatever_it_is() {
+    let source = "let calls = 0; export default (pi) => pi.registerTool({ name: 't', description: '', parameters: { type: 'object' },
+        execute(id, { what }) { calls++; if (what === 'calls') return { content: [{ type: 'text', text: String(calls) }] };
+            throw { null: null, undefined, text: 'no milk', number: 7, bare: Object.create(null), trap: { get message() { throw null; } },
+                proxy: new Proxy({}, { get() { throw new Error('caught'); } }), call: () => {} }[what]; } })";
+    let guest = start(program(source)).await.expect("it loads");
+    let thrown = [
+        ("null", "null"),
+        ("undefined", "undefined"),
+        ("text", "no milk"),
+        ("number", "7"),
+        ("bare", "something that cannot be told"),
+        ("trap", "[object Object]"),
+        ("proxy", "something that cannot be told"),
+        ("call", "() => {}"),
+    ];
+    for (what, expected) in thrown {
+        let fault = call(&guest, "t", json!({ "what": what })).await.expect_err("it throws");
+        assert_eq!(fault.to_string(), expected, "{what}");
+    }
+    // Nobody was stopped and started anew for it.
+    let answer = call(&guest, "t", json!({ "what": "calls" })).await.map(|answer| text(&answer));
+    assert_eq!(answer, Ok((thrown.len() + 1).to_string()));
+}
+
+#[tokio::test]
+async fn stack_says_what_was_thrown_and_where_as_in_node() {
+    let body = "class Lost extends Error { name = 'Lost'; }
+        const plain = (error) => error.stack.split('\\n').map((line) => line.replace(/\\(?[^ ]*:\\d+:\\d+\\)?$/, 'PLACE'));
+        function fail(error) { return plain(error); }
+        const captured = {}; Error.captureStackTrace(captured);
+        const own = new Error('mine'); own.stack = 'as I say'; const none = new Error('x'); none.stack = undefined;
+        Error.prepareStackTrace = (error, sites) => `${sites.length > 0}`; const prepared = new Error('x').stack; Error.prepareStackTrace = undefined;
+        return JSON.stringify({ plain: fail(new Error('oh'))[0], empty: fail(new Error())[0], kind: fail(new TypeError('oh')).slice(0, 1), lost: fail(new Lost('oh'))[0],
+            frame: fail(new Error('oh'))[1], native: [1].map(() => fail(new Error('oh')))[0][2], captured: plain(captured).slice(0, 2), own: own.stack, none: String(none.stack), prepared,
+            keys: Object.keys(new Error('oh')), same: own.stack === own.stack })";
+    let found: Value = serde_json::from_str(&run(body).await).expect("JSON");
+    let expected = json!({
+        "plain": "Error: oh", "empty": "Error", "kind": ["TypeError: oh"], "lost": "Lost: oh", "frame": "    at PLACE",
+        "native": "    at map (<anonymous>)", "captured": ["Error", "    at PLACE"], "own": "as I say",
+        "none": "undefined", "prepared": "true", "keys": [], "same": true,
+    });
+    assert_eq!(found, expected);
 }
 
 #[tokio::test]

@@ -182,6 +182,22 @@ async fn what_is_thrown_is_told_with_its_place_in_the_sources() {
 }
 
 #[tokio::test]
+async fn stack_that_an_extension_reads_leads_to_its_sources() {
+    let (house, desks) = (House::new(), crate::house::Heard::default());
+    let other = "export function oops(what: string): Error {\n  return new RangeError(`not ${what}`);\n}\n";
+    fs::write(house.at("greeter/other.ts"), other).expect("a file");
+    let index = "import { oops } from './other.ts';\n\nexport default () => { throw new Error(String(oops('today').stack)); };\n";
+    fs::write(house.at("greeter/index.js"), index).expect("a file");
+    let prepared = house.prepare("greeter").await.expect("it is built");
+    let fault = prepared.program.start(crate::house::desk(&desks)).await.expect_err("it throws");
+    let (lines, folder) = (fault.to_string(), house.at("greeter").canonicalize().expect("a folder"));
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines[0], "RangeError: not today");
+    assert!(lines[1].contains(&format!("({}/other.ts:2:", folder.display())), "{lines:?}");
+    assert!(lines[2].contains(&format!("{}/index.js:3:", folder.display())), "{lines:?}");
+}
+
+#[tokio::test]
 async fn artifact_is_found_where_extensions_are() {
     let house = House::new();
     house.build(&house.at("agent/extensions/built"), None).await;
