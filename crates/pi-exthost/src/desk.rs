@@ -7,6 +7,7 @@ mod authority;
 mod difference;
 mod feed;
 mod figures;
+mod flow;
 mod haul;
 mod held;
 mod load;
@@ -138,6 +139,8 @@ pub(crate) struct Inner {
     told: Mutex<HashMap<String, BTreeSet<String>>>,
     /// What a person was shown of it lately.
     notices: Mutex<Flood>,
+    /// What it asked for lately.
+    flow: Mutex<Flood>,
     slots: Semaphore,
     waiting: AtomicUsize,
     pending: Pending,
@@ -193,6 +196,7 @@ impl Desk {
             clients: http::Clients::default(),
             told: Mutex::default(),
             notices: Mutex::new(Flood::new(NOTICES, (fittings.now)())),
+            flow: Mutex::new(Flood::new(fittings.limits.calls, (fittings.now)())),
             slots: Semaphore::new(fittings.limits.in_flight),
             waiting: AtomicUsize::new(0),
             pending: Pending::default(),
@@ -437,6 +441,7 @@ impl Desk {
     }
 
     async fn record(&self, id: String, start: Start, occasion: &Occasion) -> Result<Record, HostError> {
+        self.keep_pace().await?;
         let admission = self.inner.pen.ledger().admit().await.map_err(|fault| {
             let message = format!("{fault}; calls are refused until it can be");
             HostError { retryable: Some(true), ..HostError::new(ErrorCode::Internal, message) }

@@ -25,7 +25,7 @@ use crate::{
     guest::GuestId,
     guests::Guests,
     launcher::Identity,
-    ledger::Ledger,
+    ledger::{Allowance, Ledger},
     port::SessionPort,
     private,
     servers::Servers,
@@ -76,6 +76,9 @@ pub struct Limits {
     pub in_flight: usize,
     /// Calls that may wait for their turn.
     pub waiting: usize,
+    /// Calls in a span of time. Those beyond are refused, and counted in the ledger together: a flood would push what was
+    /// recorded before out of it.
+    pub calls: Allowance,
     /// Of the parameters of one call.
     pub params_bytes: usize,
     /// Of the parameters of all calls that are at work or wait. Those beyond are refused and do not wait, because what
@@ -103,6 +106,7 @@ impl Default for Limits {
             waiting: 1024,
             params_bytes: 32 << 20,
             pending_bytes: 64 << 20,
+            calls: Allowance { lines: 50_000, span: Duration::from_secs(60), bytes: 0 },
             output_bytes: 64 << 20,
             untaken_bytes: 128 << 20,
             process_bytes: 16 << 20,
@@ -222,7 +226,7 @@ impl Dispatcher {
         }
         let desks = std::mem::take(&mut *self.house.desks());
         for inner in desks.iter().filter_map(|known| known.desk.upgrade()) {
-            inner.pen.settle();
+            inner.settle();
         }
         let folders: Vec<PathBuf> = desks.into_iter().map(|known| known.temporary).collect();
         let kept = folders.clone();

@@ -1,6 +1,6 @@
 //! May it? Decides, asks if it must, writes the decision down, and tells a person about a refusal once.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use serde_json::json;
 
@@ -152,6 +152,16 @@ impl Desk {
         // dispatcher, which waits for it when it is closed.
         let telling = async move { drop(conversation.tell(message, notify_type).await) };
         self.inner.house.notices.spawn_on(telling, &self.inner.house.handle);
+    }
+
+    /// Tells a person, once, that the guest calls its host too often.
+    pub(super) fn tell_flood(&self, calls: u32, span: Duration) {
+        let guest = self.guest();
+        let message = format!(
+            "Extension {guest} called its host more than {calls} times within {span:?}, and is refused until that time is over. To \
+             switch it off: pi ext disable {guest}"
+        );
+        self.tell_once(Told { kind: "calls".to_owned(), target: String::new() }, &message);
     }
 
     /// Tells a person, once for each thing and session; of many of a kind only the first.

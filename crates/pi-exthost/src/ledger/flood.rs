@@ -59,7 +59,7 @@ impl Flood {
     }
 
     /// How many were left out and not told of.
-    pub(super) fn take(&mut self) -> u64 {
+    pub(crate) fn take(&mut self) -> u64 {
         std::mem::take(&mut self.left_out)
     }
 }

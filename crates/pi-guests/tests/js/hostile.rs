@@ -37,6 +37,8 @@ pub(super) struct Row {
     /// `extensions.policy`; by default the product's.
     #[serde(default)]
     policy: Value,
+    /// Calls of its host that it may make in a minute; by default as many as in the product.
+    calls: Option<u32>,
     /// How the villain is asked.
     #[serde(default)]
     ask: Asked,
@@ -89,7 +91,8 @@ macro_rules! rows {
 
 rows! {
     busy_loop, busy_loop_that_catches, recursion, heap_bomb, heap_bomb_of_text, heap_bomb_of_buffers, promise_flood,
-    tick_flood, timer_flood, immediate_flood, host_call_flood, synchronous_call_flood, backtracking, native_loop,
+    tick_flood, timer_flood, immediate_flood, host_call_flood, synchronous_call_flood, endless_calls,
+    endless_synchronous_calls, thrown_nothing, backtracking, native_loop,
     blocking_wait, factory_that_does_not_end, tool_that_does_not_stop, guard_that_never_answers,
     prototype_pollution, broken_functions, polluted_answer, answer_that_throws, deep_answer, huge_answer, huge_parameters,
     parameters_that_pile_up,

@@ -114,6 +114,20 @@ async fn flood_of_host_calls_is_counted_and_harms_nobody() {
     assert_eq!((starts, ends), (2000, 2000));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_beyond_the_allowance_are_refused_and_counted_in_one_line() {
+    let house = House::furnished(OPEN, |fittings| fittings.limits.calls.lines = 500);
+    let guest = start(&house, Limits::default()).await.expect("it starts");
+    assert_eq!(call(&guest, "hail", unlimited()).await, "done");
+    assert_eq!(house.dispatcher.figures()[0].1.calls, 500);
+    guest.shutdown().await;
+    let lines = house.ledger().await;
+    let count = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
+    assert_eq!((count("host_call.start"), count("host_call.end"), count("host_call.flood")), (500, 500, 2));
+    let last = lines.iter().rfind(|line| line["event"] == "host_call.flood").expect("a line");
+    assert_eq!(last["data"]["refused"], 1500);
+}
+
 #[tokio::test]
 async fn deadline_of_a_call_stops_it() {
     let house = House::new(OPEN);

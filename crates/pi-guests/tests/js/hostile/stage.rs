@@ -98,7 +98,7 @@ impl Stage {
         write(&at(module), &placed(&row.module()));
         write(&at("agent/extensions/bystander/index.js"), BYSTANDER);
         let project = at(row.project.as_deref().unwrap_or("project"));
-        let dispatcher = dispatcher(&real, &project, &placed(&row.policy.to_string()));
+        let dispatcher = dispatcher(&real, &project, &placed(&row.policy.to_string()), row.calls);
         let tiers = Tiers::new(surroundings(&real, &project)).expect("a cache");
         let incidents: Arc<Mutex<Vec<Incident>>> = Arc::default();
         let heard = Arc::clone(&incidents);
@@ -265,7 +265,8 @@ fn write(path: &Path, content: &str) {
     fs::write(path, content).expect("a file");
 }
 
-fn dispatcher(real: &Path, project: &Path, policy: &str) -> Dispatcher {
+fn dispatcher(real: &Path, project: &Path, policy: &str, calls: Option<u32>) -> Dispatcher {
+    let usual = pi_exthost::Limits::default();
     let at = |path: &str| real.join(path);
     let policy: Value = serde_json::from_str(policy).expect("a policy");
     let policy = if policy.is_null() { json!({}) } else { policy };
@@ -300,10 +301,11 @@ fn dispatcher(real: &Path, project: &Path, policy: &str) -> Dispatcher {
         keys: None,
         trace: None,
         limits: pi_exthost::Limits {
+            calls: ledger::Allowance { lines: calls.unwrap_or(usual.calls.lines), ..usual.calls },
             params_bytes: 1 << 20,
             pending_bytes: 4 << 20,
             request_time: Duration::from_secs(3),
-            ..pi_exthost::Limits::default()
+            ..usual
         },
         now,
     })
