@@ -26,7 +26,7 @@ pub use self::{
     fault::{CodePlace, GuestFault},
     registration::{
         CommandOffer, Flag, FlagDefault, GuestId, Introduction, LONGEST_TOOL_NAME, ProviderOffer, Registration,
-        RendererOffer, Shortcut, ToolOffer, is_tool_name,
+        RendererOffer, Shortcut, ToolOffer, UnusableOffer, is_tool_name,
     },
 };
 use crate::{port::ControlPass, stopwatch::Stopwatch};

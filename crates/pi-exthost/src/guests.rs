@@ -44,7 +44,7 @@ use self::{
     witness::{Watch, Witness},
 };
 pub use self::{
-    oddities::OddTool,
+    oddities::Oddity,
     offer::{Collision, GuestCommand, GuestProvider, GuestTool, Kind},
     roster::Enrolled,
     seat::{AtWork, Busy, Change},

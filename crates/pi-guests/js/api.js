@@ -17,10 +17,17 @@ const ALIASES = { startup: "session_start", thinking_level_changed: "thinking_le
 const CONFIG_WITHHELD = new Set(["apiKey", "headers", "authHeader", "oauth"]);
 // Calls of tools of which renderers keep something.
 const MOST_KEPT = 64;
+// Registrations that are told as unusable.
+const MOST_UNUSABLE = 32;
+// Where a handler is missing nothing is let through: it was to judge.
+const GUARDS = new Set(["tool_call", "user_bash"]);
 const DELIVERY = { steer: "steer", followUp: "follow_up", nextTurn: "next_turn" };
 
 const isThenable = (value) => value !== null && (typeof value === "object" || typeof value === "function") && typeof value.then === "function";
 const entriesOf = (map) => [...map.values()];
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const worded = (value) => (value === undefined || value === null ? undefined : String(value));
+const quoted = (name) => JSON.stringify(String(name).slice(0, 80));
 
 /** What the engine calls. `flags` are the values that somebody gave to flags. */
 export function make(native, flags) {
@@ -45,6 +52,12 @@ export function make(native, flags) {
   const acting = () => {
     check();
     if (phase === "loading") throw new Error("not while the extension loads: its session has not begun; do this in a handler of session_start, a command or a tool");
+  };
+  // What is registered and is not what it should be costs itself, and the host says so.
+  const unusable = [];
+  const refuse = (what, why) => {
+    if (unusable.length < MOST_UNUSABLE) unusable.push({ what, why });
+    changed();
   };
   const session = (op, params) => {
     acting();
@@ -154,8 +167,15 @@ export function make(native, flags) {
   const pi = {
     on(event, fn) {
       check();
-      if (typeof fn !== "function") throw new TypeError(`pi.on(${JSON.stringify(event)}) needs a function`);
       const entry = { name: String(event), fn };
+      if (typeof fn !== "function") {
+        const problem = "a handler is a function: pi.on(name, (event, ctx) => …)";
+        refuse(`a handler of ${quoted(event)}`, problem);
+        if (!GUARDS.has(entry.name)) return () => undefined;
+        entry.fn = () => {
+          throw new TypeError(problem);
+        };
+      }
       const offs = [listener(handlers, entry.name, entry), listener(hooks, ALIASES[entry.name] ?? entry.name, entry)];
       changed();
       return () => {
@@ -165,17 +185,23 @@ export function make(native, flags) {
     },
     registerTool(tool) {
       check();
-      if (typeof tool?.name !== "string" || typeof tool.execute !== "function") throw new TypeError("a tool needs a name and a function execute");
+      if (typeof tool?.name !== "string" || tool.name === "") return refuse("a tool without a name", "a tool needs a name, which is a text: registerTool({ name, description, parameters, execute })");
+      const what = `the tool ${quoted(tool.name)}`;
+      if (typeof tool.execute !== "function") return refuse(what, "it needs a function execute(toolCallId, params, signal, onUpdate, ctx)");
+      if (tool.parameters !== undefined && tool.parameters !== null && !isObject(tool.parameters)) return refuse(what, "its parameters are no schema: an object is, as Type.Object({ … }) makes it");
       tools.set(tool.name, tool);
       changed();
     },
     registerCommand(name, options) {
       check();
-      commands.set(String(name), { ...options, name: String(name) });
+      if (typeof name !== "string" || name === "") return refuse("a command without a name", "a command needs a name, which is a text: registerCommand(name, { handler })");
+      if (typeof options?.handler !== "function") return refuse(`the command ${quoted(name)}`, "it needs a function handler(args, ctx)");
+      commands.set(name, { ...options, name });
       changed();
     },
     registerShortcut(key, options) {
       check();
+      if (typeof options?.handler !== "function") return refuse(`the shortcut ${quoted(key)}`, "it needs a function handler(ctx)");
       shortcuts.set(String(key), { ...options, key: String(key) });
       changed();
     },
@@ -194,6 +220,7 @@ export function make(native, flags) {
     },
     registerMessageRenderer(customType, renderer) {
       check();
+      if (typeof renderer !== "function") return refuse(`the renderer of ${quoted(customType)}`, "a renderer is a function (message, options, theme) => component");
       renderers.set(String(customType), renderer);
       changed();
     },
@@ -203,8 +230,11 @@ export function make(native, flags) {
     registerProvider(name, config) {
       check();
       const provider = typeof name === "object" ? name : config;
-      const id = typeof name === "object" ? (name.id ?? name.name) : name;
-      providers.set(String(id), provider ?? {});
+      const id = typeof name === "object" ? (name?.id ?? name?.name) : name;
+      const what = `the provider ${quoted(id)}`;
+      if (!isObject(provider)) return refuse(what, "it needs a description: registerProvider(name, { baseUrl, api, apiKey, models })");
+      if (provider.models !== undefined && !(Array.isArray(provider.models) && provider.models.every(isObject))) return refuse(what, "its models are no list of { id, name, … }");
+      providers.set(String(id), provider);
       changed();
     },
     unregisterProvider(name) {
@@ -319,9 +349,9 @@ export function make(native, flags) {
   };
 
   const offerTool = ({ name, label, description, parameters, promptSnippet, promptGuidelines, executionMode, defaultActive, renderCall, renderResult }) => ({
-    name, label, description: description ?? "", parameters: parameters ?? { type: "object", properties: {} }, promptSnippet,
+    name, label: worded(label), description: worded(description) ?? "", parameters: parameters ?? { type: "object", properties: {} }, promptSnippet: worded(promptSnippet),
     executionMode: executionMode === "sequential" || executionMode === "parallel" ? executionMode : undefined,
-    promptGuidelines: promptGuidelines === undefined ? [] : Array.from(typeof promptGuidelines === "string" ? [promptGuidelines] : promptGuidelines, String),
+    promptGuidelines: promptGuidelines === undefined || promptGuidelines === null ? [] : Array.from(typeof promptGuidelines === "string" ? [promptGuidelines] : promptGuidelines, String),
     defaultActive: defaultActive !== false, renders: typeof renderCall === "function" || typeof renderResult === "function",
   });
   const offerProvider = ([name, config]) => {
@@ -333,15 +363,18 @@ export function make(native, flags) {
     if ([...channels.values()].some((list) => list.length > 0)) counts.push(["bus", 1]);
     return Object.fromEntries(counts);
   };
+  // Each with its name in words: what the host cannot read costs itself.
+  const named = (kind, offers) => offers.map((offer) => ({ what: `the ${kind} ${quoted(offer.name ?? offer.key)}`, offer }));
   const offered = () => ({
-    tools: entriesOf(tools).map(offerTool),
-    commands: entriesOf(commands).map(({ name, description, getArgumentCompletions }) => ({ name, description, completes: typeof getArgumentCompletions === "function" })),
+    tools: named("tool", entriesOf(tools).map(offerTool)),
+    commands: named("command", entriesOf(commands).map(({ name, description, getArgumentCompletions }) => ({ name, description: worded(description), completes: typeof getArgumentCompletions === "function" }))),
     hooks: heard(),
     channels: [...channels].filter(([, list]) => list.length > 0).map(([name]) => name),
-    flags: entriesOf(declared).map(({ name, description, type, default: value }) => ({ name, description, type: type === "string" ? "string" : "boolean", default: value })),
-    shortcuts: entriesOf(shortcuts).map(({ key, description }) => ({ key, description })),
+    flags: named("flag", entriesOf(declared).map(({ name, description, type, default: value }) => ({ name, description: worded(description), type: type === "string" ? "string" : "boolean", default: typeof value === "boolean" ? value : worded(value) }))),
+    shortcuts: named("shortcut", entriesOf(shortcuts).map(({ key, description }) => ({ key, description: worded(description) }))),
     renderers: [...renderers.keys()],
-    providers: [...providers].map(offerProvider),
+    providers: named("provider", [...providers].map(offerProvider)),
+    unusable,
   });
 
   // Where a handler may change the event in place, how it was.

@@ -216,7 +216,7 @@ impl Company {
             members.push(member);
         }
         notes.append(&mut lost.notes);
-        let odd = self.guests.odd_tools(|name| self.bench.tools.get(name).is_some());
+        let odd = self.guests.oddities(|name| self.bench.tools.get(name).is_some());
         notes.extend(odd.iter().map(ToString::to_string));
         let records = self.recorded(&members).await;
         notes.extend(members.iter().zip(&records).filter_map(|(one, record)| Self::held_back(one, record.as_ref())));

@@ -256,6 +256,19 @@ fn what_the_scanner_blocks_is_refused_under_strict_rules_and_told_under_others()
 }
 
 #[test]
+fn what_is_registered_wrongly_is_told_and_the_rest_is_there() {
+    let source = "export default (pi) => { pi.registerTool({ name: 'odd', parameters: 5, execute() {} }); \
+                  pi.registerCommand('fine', { description: 'Fine', handler: async () => {} }); };";
+    let world = World::new().with("mixed.ts", source);
+    let told = "the tool \"odd\"";
+    let shown = run(&world, "ext inspect mixed.ts");
+    assert!(shown.contains("command   fine") && shown.contains(told) && shown.contains("are no schema"), "{shown}");
+    let shown = run(&world, "-p -e mixed.ts /fine");
+    let note = format!("extension mixed registers {told}, which is left out: its parameters are no schema");
+    assert!(shown.contains(&note) && shown.ends_with("--- exit 0"), "{shown}");
+}
+
+#[test]
 fn names_of_what_is_registered_do_not_command_the_terminal() {
     let source = r#"export default (pi) => {
         pi.registerTool({ name: "t\x1b[2J", description: "d\x1b]0;x\x07\nnext", parameters: {}, execute() {} });

@@ -14,7 +14,7 @@ use pi_extproto::{
 use pi_transcript::json::Extra;
 
 use super::{Desk, Occasion, Output, difference::differences};
-use crate::guest::{Introduction, Registration};
+use crate::guest::{Introduction, Registration, UnusableOffer};
 
 impl Desk {
     /// Writes down that the guest was loaded, what it offers, and where it says of itself what its manifest does not.
@@ -22,6 +22,9 @@ impl Desk {
         self.events().registered(numbers(registration));
         for difference in registration.introduction.iter().flat_map(|said| differences(self.identity(), said)) {
             self.events().warn(difference, None);
+        }
+        for UnusableOffer { what, why } in &registration.unusable {
+            self.events().warn(format!("{what} is left out: {why}"), None);
         }
         self.events().ready(took);
         if let Some(trace) = &self.inner.house.fittings.trace {

@@ -60,6 +60,8 @@ pub struct Registration {
     pub shortcuts: Vec<Shortcut>,
     pub renderers: Vec<RendererOffer>,
     pub providers: Vec<ProviderOffer>,
+    /// What it registered and cannot be used; the rest counts.
+    pub unusable: Vec<UnusableOffer>,
     /// What it said of itself; nothing where its tier has no words for that.
     pub introduction: Option<Introduction>,
 }
@@ -100,6 +102,7 @@ impl Registration {
             shortcuts: Vec::new(),
             renderers: Vec::new(),
             providers: Vec::new(),
+            unusable: Vec::new(),
             introduction: None,
         }
     }
@@ -112,6 +115,15 @@ impl Registration {
     pub fn tool(&self, name: &str) -> Option<&ToolOffer> {
         self.tools.iter().find(|tool| tool.definition.name == name)
     }
+}
+
+/// Something that was registered and is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusableOffer {
+    /// In words: `the tool "greet"`.
+    pub what: String,
+    /// What is wrong with it, and what would be right.
+    pub why: String,
 }
 
 /// So long the name of a tool may be where the bound of providers is lowest.

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use pi_exthost::{
     Registration,
-    guest::{CommandOffer, Flag, FlagDefault, GuestId, ProviderOffer, RendererOffer, Shortcut, ToolOffer},
+    guest::{
+        CommandOffer, Flag, FlagDefault, GuestId, ProviderOffer, RendererOffer, Shortcut, ToolOffer, UnusableOffer,
+    },
 };
 use pi_extproto::{
     Object,
@@ -17,14 +19,43 @@ use pi_extproto::{
 /// What the Pi API says that was registered.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Offered {
-    tools: Vec<Tool>,
-    commands: Vec<Command>,
+    tools: Vec<Item<Tool>>,
+    commands: Vec<Item<Command>>,
     hooks: BTreeMap<String, usize>,
     channels: BTreeSet<String>,
-    flags: Vec<OfferedFlag>,
-    shortcuts: Vec<OfferedShortcut>,
+    flags: Vec<Item<OfferedFlag>>,
+    shortcuts: Vec<Item<OfferedShortcut>>,
     renderers: Vec<String>,
-    providers: Vec<Provider>,
+    providers: Vec<Item<Provider>>,
+    unusable: Vec<Unusable>,
+}
+
+/// Something that was registered.
+#[derive(Debug, Deserialize)]
+struct Item<T> {
+    /// In words.
+    what: String,
+    offer: Fit<T>,
+}
+
+/// One of several things, of which each costs itself if it cannot be read.
+#[derive(Debug)]
+enum Fit<T> {
+    Fits(T),
+    Unfit(String),
+}
+
+#[derive(Debug, Deserialize)]
+struct Unusable {
+    what: String,
+    why: String,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fit<T> {
+    /// The reader of a value of the engine has nothing behind it that could be left unread.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(T::deserialize(deserializer).map_or_else(|unfit| Self::Unfit(unfit.to_string()), Self::Fits))
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -89,22 +120,37 @@ impl Offered {
     pub(crate) fn into_registration(self, id: GuestId, name: &str, path: &str) -> Registration {
         let mut registration = Registration::new(id, path);
         registration.name = name.to_owned();
-        registration.tools = self.tools.into_iter().map(Tool::into_offer).collect();
-        registration.commands = self.commands.into_iter().map(Command::into_offer).collect();
+        let unusable = |Unusable { what, why }| UnusableOffer { what, why };
+        registration.unusable = self.unusable.into_iter().map(unusable).collect();
+        let left_out = &mut registration.unusable;
+        registration.tools = fitting(self.tools, left_out).map(Tool::into_offer).collect();
+        registration.commands = fitting(self.commands, left_out).map(Command::into_offer).collect();
         for (hook, handlers) in self.hooks {
             if let Some(hook) = Hook::find(&hook) {
                 *registration.hooks.entry(hook).or_default() += handlers;
             }
         }
         registration.channels = self.channels;
-        registration.flags = self.flags.into_iter().map(OfferedFlag::into_flag).collect();
+        registration.flags = fitting(self.flags, left_out).map(OfferedFlag::into_flag).collect();
         let shortcut = |shortcut: OfferedShortcut| Shortcut { key: shortcut.key, description: shortcut.description };
-        registration.shortcuts = self.shortcuts.into_iter().map(shortcut).collect();
+        registration.shortcuts = fitting(self.shortcuts, left_out).map(shortcut).collect();
         registration.renderers = self.renderers.into_iter().map(|custom_type| RendererOffer { custom_type }).collect();
         let provider = |Provider { name, config, streams }| ProviderOffer { name, config, streams };
-        registration.providers = self.providers.into_iter().map(provider).collect();
+        registration.providers = fitting(self.providers, left_out).map(provider).collect();
         registration
     }
+}
+
+/// Those that could be read; the others are told.
+fn fitting<T>(items: Vec<Item<T>>, left_out: &mut Vec<UnusableOffer>) -> impl Iterator<Item = T> {
+    let fit = |Item { what, offer }| match offer {
+        Fit::Fits(offer) => Some(offer),
+        Fit::Unfit(why) => {
+            left_out.push(UnusableOffer { what, why: format!("it cannot be read: {why}") });
+            None
+        }
+    };
+    items.into_iter().filter_map(fit)
 }
 
 impl Tool {

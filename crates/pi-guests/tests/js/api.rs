@@ -299,6 +299,50 @@ async fn stack_says_what_was_thrown_and_where_as_in_node() {
 }
 
 #[tokio::test]
+async fn what_is_registered_and_cannot_be_used_costs_itself() {
+    let source = "export default (pi) => {
+        const tool = { name: 'good', description: 5, label: 7, parameters: { type: 'object' }, execute() {} };
+        pi.registerTool(tool);
+        pi.registerTool({ ...tool, name: undefined });
+        pi.registerTool({ ...tool, name: 'idle', execute: 'later' });
+        pi.registerTool({ ...tool, name: 'schemaless', parameters: 5 });
+        const round = { type: 'object' }; round.properties = { round };
+        pi.registerTool({ ...tool, name: 'round', parameters: round });
+        pi.registerCommand('broken'); pi.registerCommand('fine', { handler() {} });
+        pi.registerShortcut('ctrl+x', { handler: 1 });
+        pi.registerMessageRenderer('note', {});
+        pi.registerProvider('own', { models: 5 }); pi.registerProvider('nothing');
+        pi.registerFlag('odd', { type: 'string', default: { a: 1 } });
+        pi.on('agent_start', 'later'); pi.on('tool_call', undefined);
+    }";
+    let guest = start(program(source)).await.expect("it loads");
+    let registration = guest.registration();
+    let names: Vec<&str> = registration.tools.iter().map(|tool| tool.definition.name.as_str()).collect();
+    assert_eq!(names, ["good"]);
+    assert_eq!((registration.commands.len(), registration.flags.len(), registration.shortcuts.len()), (1, 1, 0));
+    let told: Vec<String> = registration.unusable.iter().map(|one| format!("{}: {}", one.what, one.why)).collect();
+    let expected = [
+        "a tool without a name: a tool needs a name, which is a text: registerTool({ name, description, parameters, execute })",
+        "the tool \"idle\": it needs a function execute(toolCallId, params, signal, onUpdate, ctx)",
+        "the tool \"schemaless\": its parameters are no schema: an object is, as Type.Object({ … }) makes it",
+        "the command \"broken\": it needs a function handler(args, ctx)",
+        "the shortcut \"ctrl+x\": it needs a function handler(ctx)",
+        "the renderer of \"note\": a renderer is a function (message, options, theme) => component",
+        "the provider \"own\": its models are no list of { id, name, … }",
+        "the provider \"nothing\": it needs a description: registerProvider(name, { baseUrl, api, apiKey, models })",
+        "a handler of \"agent_start\": a handler is a function: pi.on(name, (event, ctx) => …)",
+        "a handler of \"tool_call\": a handler is a function: pi.on(name, (event, ctx) => …)",
+    ];
+    assert_eq!(told[..10], expected);
+    assert!(told[10].starts_with("the tool \"round\": it cannot be read: "), "{told:?}");
+    // One that was to judge lets nothing through.
+    let data = json!({ "toolName": "bash", "toolCallId": "c", "input": {} });
+    let event = Event::read("tool_call", data.as_object().cloned()).expect("an event");
+    let fault = guest.handle(0, Arc::new(event), ask()).await.expect_err("it throws");
+    assert_eq!(fault.to_string(), "a handler is a function: pi.on(name, (event, ctx) => …)");
+}
+
+#[tokio::test]
 async fn bytes_are_packed_and_unpacked() {
     let body = "const text = 'again and again '.repeat(1000);
         const told = (act) => { try { return String(act()) === text; } catch ({ code }) { return code; } };

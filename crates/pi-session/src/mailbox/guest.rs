@@ -191,7 +191,7 @@ impl Mailbox {
     /// Takes over what extensions offer now.
     fn take_offers(&mut self) {
         self.tools.refresh(self.parts.guests.tools());
-        self.tell_odd_tools();
+        self.tell_oddities();
         self.renew_system();
         self.refresh_models();
         for (from, removal) in self.traces.of_those_gone(&self.parts.guests.registrations()) {
@@ -205,17 +205,17 @@ impl Mailbox {
         self.tell(vec![AgentEvent::OffersChanged]);
     }
 
-    /// Says what is odd about tools that came while the session runs, in one notice for each extension.
-    fn tell_odd_tools(&self) {
+    /// Says what is odd about what came while the session runs, in one notice for each extension.
+    fn tell_oddities(&self) {
         let mut odd = BTreeMap::<GuestId, Vec<String>>::new();
-        for one in self.parts.guests.new_odd_tools(|name| self.tools.built_in.get(name).is_some()) {
+        for one in self.parts.guests.new_oddities(|name| self.tools.built_in.get(name).is_some()) {
             odd.entry(one.guest().clone()).or_default().push(one.to_string());
         }
         for (guest, told) in odd {
             let more = told.len().saturating_sub(TOLD);
             let mut lines: Vec<String> = told.into_iter().take(TOLD).collect();
             if more > 0 {
-                lines.push(format!("and {more} more of its tools"));
+                lines.push(format!("and {more} more"));
             }
             let (message, about) = (lines.join("\n"), Some(guest));
             self.parts.questions.tell(Notice { message, notify_type: NotifyType::Warning, about });

@@ -1,5 +1,6 @@
 //! `pi ext inspect`: what an extension registers, after its factory has run and before any session begins.
 
+use pi_exthost::guest::UnusableOffer;
 use serde_json::{Value, json};
 
 use super::trial::Trial;
@@ -18,7 +19,9 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let found = runtime::start_many()?.block_on(unless_stopped(inspect(arguments, environment)))?;
+    let (found, notes) = runtime::start_many()?.block_on(unless_stopped(inspect(arguments, environment)))?;
+    // They quote what an extension called its things.
+    notes.iter().for_each(|note| console.note(&printable(note)));
     let is_loaded = found["loaded"] == true;
     if arguments.json {
         console.line(&found.to_string());
@@ -28,15 +31,19 @@ pub(crate) fn run(
     Ok(if is_loaded { Exit::Success } else { Exit::No })
 }
 
-async fn inspect(arguments: &ExtInspectArguments, environment: &Environment) -> Result<Value, Failure> {
+/// What is registered, and what of it cannot be used.
+async fn inspect(arguments: &ExtInspectArguments, environment: &Environment) -> Result<(Value, Vec<String>), Failure> {
     let sources = Trial::sources(&arguments.tried, environment)?;
     let trial = Trial::open(arguments.tried.profile, environment).await?;
-    let mut whole: Option<Value> = None;
+    let (mut whole, mut notes) = (None::<Value>, Vec::new());
     for source in sources {
         let found = match trial.start(source).await {
             Ok(guest) => {
                 let found = guest.inspect().await.unwrap_or_else(|fault| not_loaded(&fault.to_string()));
-                guest.guest().shutdown().await;
+                let guest = guest.guest();
+                let unusable = guest.registration().unusable.clone().into_iter();
+                notes.extend(unusable.map(|UnusableOffer { what, why }| format!("{what} is left out: {why}")));
+                guest.shutdown().await;
                 found
             }
             Err(fault) => not_loaded(&fault.to_string()),
@@ -47,7 +54,7 @@ async fn inspect(arguments: &ExtInspectArguments, environment: &Environment) -> 
         });
     }
     trial.close().await;
-    Ok(whole.unwrap_or_else(|| not_loaded("there is no extension")))
+    Ok((whole.unwrap_or_else(|| not_loaded("there is no extension")), notes))
 }
 
 fn not_loaded(error: &str) -> Value {
