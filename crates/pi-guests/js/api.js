@@ -5,6 +5,7 @@ import { canvas } from "pi:api/drawing";
 import { install } from "pi:shim/globals";
 import { accessOf, canStream, describedBy, owned as providers } from "pi:shim/pi/ai/own";
 import { blocks, draft, outcomeOf } from "pi:api/outcome";
+import { partials } from "pi:api/partial";
 import { sessionManager, state } from "pi:api/session";
 import { theme } from "pi:api/theme";
 import { cancellation, makeUi, shown, withoutEffect } from "pi:api/ui";
@@ -394,11 +395,21 @@ export function make(native, flags) {
     if (!isEcho(`${channel}\0${copied(data)}`)) hear(channel, data);
     return { family: "notice" };
   };
+  // What each handler of an event is told is the same.
+  const soFar = partials();
+  let partial;
+  const complete = (event, index) => {
+    const { assistantMessageEvent: step } = event;
+    if (index === 0 || partial === undefined) partial = soFar(step, event.message, event.usage);
+    event.message = partial;
+    step.partial = partial;
+  };
   const handle = (job, hook, index, event) => {
     if (hook === "bus") return bus(event);
     const entry = hooks.get(hook)?.[index];
     if (entry === undefined) return { family: "notice" };
     event.type = entry.name;
+    if (hook === "message_update") complete(event, index);
     if (hook === "session_before_compact" || hook === "session_before_tree") event.signal = signalOf(job);
     const kept = before(hook, event);
     const result = entry.fn(event, context.event(job));

@@ -299,6 +299,45 @@ async fn stack_says_what_was_thrown_and_where_as_in_node() {
 }
 
 #[tokio::test]
+async fn answer_so_far_is_added_up_from_its_steps() {
+    let source = "let seen; export default (pi) => {
+        pi.on('message_update', (event) => { seen = event; });
+        pi.on('message_update', (event) => { if (event.message !== event.assistantMessageEvent.partial) throw new Error('another'); });
+        pi.registerTool({ name: 't', description: '', parameters: { type: 'object' },
+            execute: () => ({ content: [{ type: 'text', text: JSON.stringify(seen.message) }] }) }); }";
+    let guest = start(program(source)).await.expect("it loads");
+    let first = json!({ "role": "assistant", "model": "m", "content": [] });
+    let steps = [
+        json!({ "message": first, "assistantMessageEvent": { "type": "thinking_start", "contentIndex": 0 } }),
+        json!({ "assistantMessageEvent": { "type": "thinking_delta", "contentIndex": 0, "delta": "Hm" } }),
+        json!({ "assistantMessageEvent": { "type": "text_start", "contentIndex": 1 } }),
+        json!({ "assistantMessageEvent": { "type": "text_delta", "contentIndex": 1, "delta": "Hel" } }),
+        json!({ "assistantMessageEvent": { "type": "thinking_end", "contentIndex": 0, "content": "Hmm" } }),
+        json!({ "assistantMessageEvent": { "type": "text_delta", "contentIndex": 1, "delta": "lo" } }),
+        json!({ "assistantMessageEvent": { "type": "toolcall_start", "contentIndex": 2, "id": "c1", "toolName": "read" } }),
+        json!({ "assistantMessageEvent": { "type": "toolcall_delta", "contentIndex": 2, "delta": "{\"pa" } }),
+    ];
+    for step in steps {
+        let event = Arc::new(Event::read("message_update", step.as_object().cloned()).expect("an event"));
+        for handler in 0..2 {
+            guest.handle(handler, Arc::clone(&event), ask()).await.expect("an answer");
+        }
+    }
+    let seen = call(&guest, "t", json!({})).await.map(|answer| text(&answer)).expect("an answer");
+    let expected = json!({ "role": "assistant", "model": "m", "content": [
+        { "type": "thinking", "thinking": "Hmm" }, { "type": "text", "text": "Hello" },
+        { "type": "toolCall", "id": "c1", "name": "read", "arguments": {} },
+    ] });
+    assert_eq!(serde_json::from_str::<Value>(&seen).expect("JSON"), expected);
+    // The next message begins with nothing.
+    let next = json!({ "message": first, "assistantMessageEvent": { "type": "text_start", "contentIndex": 0 } });
+    let event = Arc::new(Event::read("message_update", next.as_object().cloned()).expect("an event"));
+    guest.handle(0, event, ask()).await.expect("an answer");
+    let seen = call(&guest, "t", json!({})).await.map(|answer| text(&answer)).expect("an answer");
+    assert!(seen.ends_with(r#""content":[{"type":"text","text":""}]}"#), "{seen}");
+}
+
+#[tokio::test]
 async fn what_is_registered_and_cannot_be_used_costs_itself() {
     let source = "export default (pi) => {
         const tool = { name: 'good', description: 5, label: 7, parameters: { type: 'object' }, execute() {} };

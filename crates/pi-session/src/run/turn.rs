@@ -169,14 +169,14 @@ impl Run {
             Err(error) => return Ok(self.unanswered(assembly, error, None)),
         };
         self.hear_response(answer.facts()).await;
-        let (mut grown, mut broken) = (Vec::new(), None);
+        let (mut grown, mut broken, mut opening) = (Vec::new(), None, None);
         while let Some(event) = answer.next().await {
             match event {
                 Ok(event) => assembly.push(event, &mut grown),
                 Err(error) => broken = Some(error),
             }
             take_ready(&mut answer, &mut assembly, &mut grown, &mut broken);
-            self.tell_steps(&assembly, &mut grown).await?;
+            self.tell_steps(&assembly, &mut grown, &mut opening).await?;
             if broken.is_some() {
                 break;
             }
@@ -214,11 +214,28 @@ impl Run {
         heard
     }
 
-    async fn tell_steps(&self, assembly: &Assembly, grown: &mut Vec<AssistantMessageEvent>) -> Result<(), Gone> {
+    /// Tells of steps. Extensions hear them first, and with the first of them the message that they add to, so that they can add
+    /// them up: a copy of what there is with each of them would cost the more the longer the answer gets.
+    async fn tell_steps(
+        &self,
+        assembly: &Assembly,
+        grown: &mut Vec<AssistantMessageEvent>,
+        opening: &mut Option<Message>,
+    ) -> Result<(), Gone> {
         let events: Vec<AgentEvent> = grown.drain(..).filter_map(|step| to_event(step, assembly.message())).collect();
         self.parts.brake.wait(&self.cancel).await;
         for event in &events {
-            self.hear(event).await;
+            if let AgentEvent::MessageStart { message } = event {
+                *opening = self.parts.guests.listens(Hook::MessageUpdate).then(|| message.clone());
+            }
+            match (event, opening.take_if(|_| matches!(event, AgentEvent::MessageUpdate { .. }))) {
+                (AgentEvent::MessageUpdate { usage, assistant_message_event, .. }, Some(message)) => {
+                    let (usage, assistant_message_event) = (usage.clone(), assistant_message_event.clone());
+                    self.hear(&AgentEvent::MessageUpdate { message: Some(message), usage, assistant_message_event })
+                        .await;
+                }
+                (event, _) => self.hear(event).await,
+            }
         }
         self.desk.tell_all(events).await
     }

@@ -89,6 +89,21 @@ async fn answer_question(stage: &mut Stage) {
     let asked = std::sync::Mutex::new(None::<RequestId>);
     stage
         .until(|event| match event {
+#[tokio::test]
+async fn first_step_of_an_answer_comes_with_the_message_that_they_add_to() {
+    let words: String = (0..200).map(|number| format!("{number} ")).collect();
+    let script = "guest g\non message_update";
+    let (mut stage, guests) = Stage::with_guests([Answer::new().text(&words).reply()], &[script]).await;
+    stage.play("count").await;
+    let heard = guests[0].heard();
+    let (first, others) = heard.split_first().unwrap();
+    let event: serde_json::Value = serde_json::from_str(first.strip_prefix("message_update ").unwrap()).unwrap();
+    assert_eq!((&event["message"]["role"], &event["message"]["content"]), (&json!("assistant"), &json!([])));
+    assert_eq!(event["message"]["model"], "model");
+    // None of the others, however long the answer gets.
+    assert!(others.len() > 2 && others.iter().all(|line| !line.contains(r#""message":"#)), "{others:?}");
+}
+
             AgentEvent::ExtensionUiRequest { request_id, .. } => {
                 *asked.lock().unwrap() = Some(request_id.clone());
                 true
