@@ -12,7 +12,10 @@ use futures_util::future::BoxFuture;
 use tokio::{runtime::Handle, time::timeout};
 use tokio_util::task::TaskTracker;
 
-use pi_extproto::connector::environment::Credential;
+use pi_extproto::{
+    connector::{Call, environment::Credential, fs::FsCall},
+    host::{ErrorCode, HostError},
+};
 use pi_policy::{Moment, PathFault, Policy, config};
 use pi_tools::{Registry, files::FileQueue, files::Folders};
 use pi_transcript::ProviderId;
@@ -21,7 +24,7 @@ use crate::{
     connector::http::Resolver,
     consent::{GrantsFault, Rulebook},
     data,
-    desk::{Desk, Figures, Inner},
+    desk::{Desk, Figures, Inner, Output, Terms},
     guest::GuestId,
     guests::Guests,
     launcher::Identity,
@@ -72,13 +75,13 @@ pub type ProxyFinder = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// Bounds for every guest. What goes beyond them is refused, with a word about the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
+    /// Calls in a span of time. Those beyond are refused, and counted in the ledger together: a flood would push what was
+    /// recorded before out of it.
+    pub calls: Allowance,
     /// Calls at work at the same time; others wait.
     pub in_flight: usize,
     /// Calls that may wait for their turn.
     pub waiting: usize,
-    /// Calls in a span of time. Those beyond are refused, and counted in the ledger together: a flood would push what was
-    /// recorded before out of it.
-    pub calls: Allowance,
     /// Of the parameters of one call.
     pub params_bytes: usize,
     /// Of the parameters of all calls that are at work or wait. Those beyond are refused and do not wait, because what
@@ -102,11 +105,11 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            calls: Allowance { lines: 50_000, span: Duration::from_secs(60), bytes: 0 },
             in_flight: 64,
             waiting: 1024,
             params_bytes: 32 << 20,
             pending_bytes: 64 << 20,
-            calls: Allowance { lines: 50_000, span: Duration::from_secs(60), bytes: 0 },
             output_bytes: 64 << 20,
             untaken_bytes: 128 << 20,
             process_bytes: 16 << 20,
@@ -200,6 +203,24 @@ impl Dispatcher {
         // Guests that are introduced twice are those that are known.
         let _ = self.house.guests.set(Arc::downgrade(guests));
         guests.settle_in(&self.house);
+    }
+
+    /// Where a path leads that a guest may read, without links. Whoever reads it does that for the guest, so it is decided and
+    /// recorded like a call of its own; a refusal is told as any is.
+    pub async fn readable(&self, guest: &GuestId, path: String, terms: Terms) -> Result<PathBuf, HostError> {
+        let gone = || HostError::new(ErrorCode::Internal, format!("{guest} is not there any more"));
+        let desk = self.house.desk_of(guest).ok_or_else(gone)?;
+        match desk.call(Call::Fs(FsCall::Resolve { path }), terms).await? {
+            Output::Place(place) => Ok(PathBuf::from(place.path)),
+            other => unreachable!("a path is resolved to a place: {other:?}"),
+        }
+    }
+
+    /// Writes down that something about a guest does not work as its author thinks.
+    pub fn warn(&self, guest: &GuestId, message: &str) {
+        if let Some(desk) = self.house.desk_of(guest) {
+            desk.events().warn(message, None);
+        }
     }
 
     /// What each guest has asked for so far.

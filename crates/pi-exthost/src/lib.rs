@@ -29,6 +29,7 @@ pub mod questions;
 pub mod servers;
 pub mod stopwatch;
 pub mod trace;
+pub mod unfired;
 pub mod verdict;
 
 pub use self::{

@@ -19,6 +19,8 @@ export function draft({ customType, content, display, details }) {
   return { custom_type: customType === undefined || customType === null ? "" : String(customType), content: blocks(content), display: display ?? false, details };
 }
 
+const paths = (given) => (given === undefined || given === null ? [] : typeof given === "string" ? [given] : Array.from(given, String));
+
 const families = {
   session: (result) => (result?.cancel ? { action: "cancel" } : { action: "continue" }),
   compaction(result) {
@@ -71,7 +73,7 @@ const families = {
     }
     return changes;
   },
-  resources: ({ skillPaths = [], promptPaths = [], themePaths = [] } = {}) => ({ skill_paths: skillPaths, prompt_paths: promptPaths, theme_paths: themePaths }),
+  resources: ({ skillPaths, promptPaths, themePaths }) => ({ skill_paths: paths(skillPaths), prompt_paths: paths(promptPaths), theme_paths: paths(themePaths) }),
   trust: (result) => ({ trusted: result?.trusted === "yes" || result?.trusted === "no" ? result.trusted : "undecided", remember: result?.remember === true }),
   session_directory: (result) => (typeof result?.sessionDir === "string" ? result.sessionDir : undefined),
   warming: (result) => (result?.action === "warm" || result?.action === "stop" ? { action: result.action } : undefined),

@@ -6,7 +6,7 @@ use std::{fmt, sync::Weak};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use pi_exthost::{Figures, Guests, guest::Condition, guests::Enrolled};
-use pi_extproto::manifest::Tier;
+use pi_extproto::{hook::event::payload::DiscoverReason, manifest::Tier};
 
 use crate::session::Switch;
 
@@ -78,6 +78,10 @@ pub trait Steward: Send + Sync + fmt::Debug {
     ///
     /// Dropping the future only ends the waiting: what was begun comes to its end.
     fn reload<'a>(&'a self, id: Option<&'a str>) -> BoxFuture<'a, Result<Vec<Extension>, SwitchError>>;
+
+    /// Asks extensions which skills and prompt templates they bring, and gives them to the session. Called once, when all have
+    /// heard that the session has begun; what somebody says first waits for it.
+    fn gather(&self, reason: DiscoverReason) -> BoxFuture<'_, ()>;
 }
 
 /// Of a session whose extensions were started by somebody who does not look after them. It does not keep them: they go with
@@ -120,6 +124,11 @@ impl Steward for Unattended {
             }
         }
         .boxed()
+    }
+
+    /// Whoever looks after nobody reads no files for the session either.
+    fn gather(&self, _: DiscoverReason) -> BoxFuture<'_, ()> {
+        async {}.boxed()
     }
 }
 

@@ -13,6 +13,7 @@ mod draft;
 mod mention;
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -89,6 +90,12 @@ pub struct Composer {
     pub images: ImageRule,
     /// Whether skills are listed as commands.
     pub skills: Discovery,
+}
+
+impl fmt::Debug for Composer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Composer").field("places", &self.places).finish_non_exhaustive()
+    }
 }
 
 /// What is needed to make a message of it.

@@ -150,7 +150,7 @@ impl Mailbox {
             self.append(Vec::new(), drafts, Vec::new());
         }
         self.refresh_models();
-        self.hearing.begin(beginning);
+        self.hearing.begin(beginning, Arc::clone(&self.steward));
         if is_restored && matches!(beginning, Beginning::Resume { .. }) {
             self.hearing.notify(change::selected(&self.choice, None, ModelSource::Restore));
         }

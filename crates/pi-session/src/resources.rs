@@ -77,6 +77,9 @@ pub struct Wanted {
     pub named: Vec<PathBuf>,
     /// Of the settings.
     pub settings: Vec<Location>,
+    /// Named by extensions: files or folders, relative to the directory of the session. They count where the usual places do,
+    /// and after those.
+    pub brought: Vec<PathBuf>,
 }
 
 /// What was found.
@@ -101,6 +104,8 @@ pub enum Scope {
     Named,
     Project,
     User,
+    /// Brought by an extension.
+    Extension,
 }
 
 /// Looks at every place.
@@ -180,7 +185,7 @@ impl Places {
 impl Wanted {
     /// The usual places and nothing else.
     pub fn usual() -> Self {
-        Self { discovery: Discovery::On, named: Vec::new(), settings: Vec::new() }
+        Self { discovery: Discovery::On, named: Vec::new(), settings: Vec::new(), brought: Vec::new() }
     }
 }
 

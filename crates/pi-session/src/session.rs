@@ -106,6 +106,12 @@ impl Session {
         self.ask(Request::Idle).await
     }
 
+    /// Returns when all extensions have heard that the session has begun, and it has the skills and templates that they bring.
+    /// They may ask a person meanwhile.
+    pub async fn begun(&self) -> Result<(), SessionGone> {
+        self.ask(Request::Begun).await
+    }
+
     pub async fn state(&self) -> Result<State, SessionGone> {
         self.ask(Request::State).await
     }

@@ -258,7 +258,7 @@ impl Location {
 }
 
 /// A path with a `~` at its beginning spelled out.
-pub(crate) fn expand_home(text: &str, home: Option<&Path>) -> PathBuf {
+pub fn expand_home(text: &str, home: Option<&Path>) -> PathBuf {
     match (text.strip_prefix('~'), home) {
         (Some(""), Some(home)) => home.to_owned(),
         (Some(rest), Some(home)) if rest.starts_with(['/', '\\']) => home.join(&rest[1..]),

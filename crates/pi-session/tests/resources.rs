@@ -239,6 +239,34 @@ fn settings_add_places_and_leave_some_out() {
     "#);
 }
 
+#[cfg(unix)]
+#[test]
+fn what_extensions_bring_comes_last_and_lies_where_they_said() {
+    use std::os::unix::fs::symlink;
+    let world = World::with(&[
+        ("home/.pi/agent/skills/a/SKILL.md", &skill("a", "the person's")),
+        ("home/package/skills/a/SKILL.md", &skill("a", "of a package")),
+        ("home/package/skills/b/SKILL.md", &skill("b", "of a package")),
+        ("home/package/prompts/go.md", "go $1"),
+        ("home/.netrc", "machine example password secret"),
+    ]);
+    symlink(world.path("home/.netrc"), world.path("home/package/prompts/leak.md")).unwrap();
+    let mut places = world.places(Trust::Trusted);
+    places.skills.brought = vec![world.path("home/package/skills")];
+    places.templates.brought = vec![world.path("home/package/prompts")];
+    let found = discover(&places);
+    let described: Vec<_> = found.skills.iter().map(|it| (it.name.as_str(), it.description.as_str())).collect();
+    assert_eq!(described, [("a", "the person's"), ("b", "of a package")]);
+    let names: Vec<&str> = found.templates.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["go"]);
+    insta::assert_snapshot!(world.told(&found), @r#"
+    /home/package/prompts/leak.md: it is a link to /home/.netrc, which is not where the extension that brings it said
+    /home/package/skills/a/SKILL.md: "a" is also in /home/.pi/agent/skills/a/SKILL.md, which counts
+    "#);
+    places.skills.discovery = Discovery::Off;
+    assert!(discover(&places).skills.is_empty());
+}
+
 #[test]
 fn templates_know_their_description_and_hint() {
     let world = World::with(&[

@@ -24,7 +24,7 @@ use pi_exthost::port;
 use pi_session::{
     Beginning, Session, Storage,
     input::{
-        Mentions, Utterance,
+        InputError, Mentions, Utterance,
         complete::{called, nearest},
     },
 };
@@ -168,7 +168,11 @@ async fn sit(
     let answering = answering.unless_alone(&workshop)?;
     let furnished = workshop.furnished();
     for said in &opening.sayings {
-        furnished.composer.check(said).map_err(SessionFailure::Input)?;
+        match furnished.composer.check(said) {
+            // Extensions may bring it, which is known when they run.
+            Err(InputError::UnknownSkill { .. }) if workshop.has_extensions() => {}
+            checked => checked.map_err(SessionFailure::Input)?,
+        }
         // Extensions may have commands of that name, which are known when they run.
         if !workshop.has_extensions()
             && let Some(failure) = uncalled(said, &workshop, &[])
@@ -218,6 +222,10 @@ async fn uncalled_of(
 }
 
 /// Says everything, and prints what comes of it.
+    if sayings.iter().any(|said| uncalled(said, workshop, &[]).is_some()) {
+        // Extensions may bring it when they hear that the session has begun; nobody is here whom they could ask meanwhile.
+        session.begun().await.map_err(SessionFailure::Gone)?;
+    }
 async fn print(
     arguments: &TalkArguments,
     mut seat: Seat,
@@ -253,8 +261,10 @@ async fn print(
         return Err(failure.into());
     }
     match arguments.mode {
-        Mode::Text => print::answer(Plan { session, keeping, sayings, wishes, stops }, console).await,
-        Mode::Json => print::events(Plan { session, keeping, sayings, wishes, stops }, &header, console).await,
+    // The run waits for the printer: of what is printed nothing may be missing.
+    let (_, events) = session.subscribe_in_full().await.map_err(SessionFailure::Gone)?;
+        Mode::Text => print::answer(Plan { session, events, keeping, sayings, wishes, stops }, console).await,
+        Mode::Json => print::events(Plan { session, events, keeping, sayings, wishes, stops }, &header, console).await,
     }
 }
 

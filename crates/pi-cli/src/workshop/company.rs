@@ -4,6 +4,7 @@
 //! on without it, and whoever is there is told what to do about it.
 
 mod candidates;
+mod gathering;
 mod lost;
 mod member;
 mod tasks;
@@ -28,7 +29,7 @@ use pi_exthost::{
     launcher::{LaunchFault, Prepared},
     port::{Mode, Notice, SessionPort},
 };
-use pi_extproto::connector::tool::ToolDefinition;
+use pi_extproto::{connector::tool::ToolDefinition, hook::event::payload::DiscoverReason};
 use pi_guests::mcp::{self, Record, Server};
 use pi_session::{
     Furnisher, Post, Switch,
@@ -49,9 +50,12 @@ use self::{
 use super::{
     cost::cost,
     extensions::{Bench, Extensions, Found, rules},
-    furniture::{Furnished, Furniture},
+    furniture::{Brought, Furnished, Furniture},
 };
-use crate::{asking::milliseconds, failure::SessionFailure};
+use crate::{
+    asking::milliseconds,
+    failure::{Failure, SessionFailure},
+};
 
 /// Why a guard is not loaded anew by itself when its files change: the model that it judges could have written them.
 const HELD: &str = "its files changed, and what judges the model is loaded anew only when somebody says so: /reload";
@@ -66,6 +70,10 @@ pub(crate) struct Company {
     /// What the session has of it. A lock and no task: it is held for a copy of a pointer.
     furnished: Mutex<Arc<Furnished>>,
     furnisher: Furnisher,
+    /// What its extensions bring, as they last said. A lock and no task: it is held for a copy.
+    brought: Mutex<Brought>,
+    /// Held by whoever asks them for it, so that what is asked last counts. Nothing lies behind it.
+    gathering: sync::Mutex<()>,
     session: String,
     mode: Mode,
     port: Arc<dyn SessionPort>,
@@ -142,6 +150,8 @@ impl Company {
             furnished: Mutex::new(furniture.current()),
             furniture,
             furnisher: post.furnisher(),
+            brought: Mutex::default(),
+            gathering: sync::Mutex::default(),
             session: session.to_owned(),
             mode,
             port: post.port(),
@@ -233,23 +243,42 @@ impl Company {
 
     /// Reads anew what the session has from files beside its extensions. What cannot be read leaves everything as it was.
     async fn refurnish(&self) {
-        let furniture = Arc::clone(&self.furniture);
-        let (furnished, notes) = match off_thread(move || furniture.renew().map_err(|failure| failure.told())).await {
-            Ok(renewed) => renewed,
-            Err(problem) => {
-                let kept = "settings, skills, prompt templates and instructions stay as they were";
-                return self.tell(NotifyType::Error, format!("{kept}: {problem}")).await;
+        let (furniture, brought) = (Arc::clone(&self.furniture), self.brought());
+        let renewed = off_thread(move || {
+            let (_, mut notes) = furniture.renew()?;
+            let (furnished, more) = furniture.with(&brought)?;
+            notes.extend(more);
+            Ok((furnished, notes))
+        });
+        match renewed.await {
+            Ok((furnished, notes)) => {
+                let difference = self.furnish(furnished, notes).await;
+                if let Some(difference) = difference {
+                    self.tell(NotifyType::Info, difference).await;
+                }
             }
-        };
+            Err(failure) => self.tell_unread(&failure).await,
+        }
+    }
+
+    /// Gives the session what was read, says what was odd about it, and answers what is different.
+    async fn furnish(&self, furnished: Arc<Furnished>, notes: Vec<String>) -> Option<String> {
         let before =
             mem::replace(&mut *self.furnished.lock().unwrap_or_else(PoisonError::into_inner), Arc::clone(&furnished));
         self.furnisher.furnish(furnished.furnishing()).await;
         for note in notes {
             self.tell(NotifyType::Warning, note).await;
         }
-        if let Some(difference) = furnished.difference(&before) {
-            self.tell(NotifyType::Info, difference).await;
-        }
+        furnished.difference(&before)
+    }
+
+    async fn tell_unread(&self, failure: &Failure) {
+        let kept = "settings, skills, prompt templates and instructions stay as they were";
+        self.tell(NotifyType::Error, format!("{kept}: {}", failure.told())).await;
+    }
+
+    fn brought(&self) -> Brought {
+        self.brought.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Tells whoever is there something that is about no extension.
@@ -615,9 +644,9 @@ impl Steward for Company {
     fn switch<'a>(&'a self, id: &'a str, switch: Switch) -> BoxFuture<'a, Result<Extension, SwitchError>> {
         let (company, id) = (self.kept(), id.to_owned());
         to_its_end(async move {
-            match switch {
-                Switch::On if company.find(&id)?.1.phase == Phase::Running => company.told(&id).await,
-                Switch::On => company.renew(&id, Say::On).await,
+            let id = match switch {
+                Switch::On if company.find(&id)?.1.phase == Phase::Running => id,
+                Switch::On => company.renew(&id, Say::On).await?.id,
                 Switch::Off => {
                     let _turn = company.changing.lock().await;
                     let (place, member) = company.find(&id)?;
@@ -625,9 +654,11 @@ impl Steward for Company {
                     if member.phase != Phase::Off {
                         company.put_down(place, Member { phase: Phase::Off, problem: None, ..member }).await;
                     }
-                    company.told(&id).await
+                    id
                 }
-            }
+            };
+            company.gather_anew(DiscoverReason::Reload).await;
+            company.told(&id).await
         })
         .boxed()
     }
@@ -636,11 +667,16 @@ impl Steward for Company {
         let (company, id) = (self.kept(), id.map(str::to_owned));
         to_its_end(async move {
             match id {
-                Some(id) => Ok(vec![company.renew(&id, Say::AsWritten).await?]),
+                Some(id) => {
+                    let renewed = company.renew(&id, Say::AsWritten).await?;
+                    company.gather_anew(DiscoverReason::Reload).await;
+                    Ok(vec![renewed])
+                }
                 None => {
                     // First: what is allowed counts for those that are started then.
                     company.refurnish().await;
                     let Loaded { notes, unmet } = company.load(Arrival::Later).await;
+                    company.gather_anew(DiscoverReason::Reload).await;
                     for note in notes.into_iter().chain(unmet.map(|failure| failure.to_string())) {
                         company.tell(NotifyType::Warning, note).await;
                     }
@@ -649,6 +685,10 @@ impl Steward for Company {
             }
         })
         .boxed()
+    }
+
+    fn gather(&self, reason: DiscoverReason) -> BoxFuture<'_, ()> {
+        self.gather_anew(reason).boxed()
     }
 }
 

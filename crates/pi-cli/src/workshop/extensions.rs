@@ -320,6 +320,11 @@ impl Extensions {
 
     /// Where servers run.
     pub(crate) fn base(&self) -> &Base {
+    /// The home folder of the person, if there is one.
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.environment.home.as_deref()
+    }
+
         &self.base
     }
 

@@ -54,6 +54,13 @@ pub(crate) struct Furnished {
     is_scrubbed: bool,
 }
 
+/// What extensions bring for a session beside what its files say: files and folders that they may read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Brought {
+    pub(crate) skills: Vec<PathBuf>,
+    pub(crate) prompts: Vec<PathBuf>,
+}
+
 /// Something that was read, and what was odd about it.
 struct Noted<T> {
     value: T,
@@ -72,7 +79,7 @@ impl Furniture {
     ) -> Result<(Self, Vec<String>), Failure> {
         let Rules { policy, mentions } = rules;
         let by = Reader { told, ground, mentions, redactor: &redactor, tools, environment };
-        let Noted { value, notes } = by.read(Arc::new(policy))?;
+        let Noted { value, notes } = by.read(Arc::new(policy), &Brought::default())?;
         let furniture = Self {
             told: told.clone(),
             mentions,
@@ -83,6 +90,11 @@ impl Furniture {
             current: Mutex::new(Arc::new(value)),
         };
         Ok((furniture, notes))
+    }
+
+    /// The folder of its sessions.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.ground.directory
     }
 
     /// As it was last read.
@@ -98,11 +110,27 @@ impl Furniture {
         notes.extend(ground.odd_theme());
         let Self { told, mentions, redactor, tools, environment, .. } = self;
         let by = Reader { told, ground: &ground, mentions: *mentions, redactor, tools, environment };
-        let Noted { value, notes: more } = by.read(Arc::new(policy(environment)?))?;
+        let Noted { value, notes: more } = by.read(Arc::new(policy(environment)?), &Brought::default())?;
         notes.extend(more);
         let mut current = self.lock();
         *current = Arc::new(value.sharing(&current));
         Ok((Arc::clone(&current), notes))
+    }
+
+    /// What was last read, with what the extensions of one session bring, and what is odd about that. Blocks.
+    pub(crate) fn with(&self, brought: &Brought) -> Result<(Arc<Furnished>, Vec<String>), Failure> {
+        let current = self.current();
+        if *brought == Brought::default() {
+            return Ok((current, Vec::new()));
+        }
+        let ground = Ground { settings: current.settings.clone(), ..self.ground.clone() };
+        let Self { told, mentions, redactor, tools, environment, .. } = self;
+        let by = Reader { told, ground: &ground, mentions: *mentions, redactor, tools, environment };
+        let Noted { value, notes: _ } = by.read(Arc::clone(&current.policy), brought)?;
+        let is_known = |notice: &&resources::Notice| current.composer.resources.notices.contains(notice);
+        let new = value.composer.resources.notices.iter().filter(|notice| !is_known(notice));
+        let notes = new.map(ToString::to_string).collect();
+        Ok((Arc::new(value), notes))
     }
 
     fn lock(&self) -> MutexGuard<'_, Arc<Furnished>> {
@@ -171,15 +199,15 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn read(&self, policy: Arc<Policy>) -> Result<Noted<Furnished>, Failure> {
+    fn read(&self, policy: Arc<Policy>, brought: &Brought) -> Result<Noted<Furnished>, Failure> {
         let Ground { directory, settings, decisions, trust, notices: _ } = self.ground.clone();
         let (told, environment) = (self.told, self.environment);
         let places = Places {
             decisions,
             default_trust: settings.default_project_trust,
             context_files: discovery(told.no_context_files),
-            skills: wanted(told.no_skills, &told.skill, &settings.skills),
-            templates: wanted(told.no_prompt_templates, &told.prompt_template, &settings.prompts),
+            skills: wanted(told.no_skills, &told.skill, &settings.skills, &brought.skills),
+            templates: wanted(told.no_prompt_templates, &told.prompt_template, &settings.prompts, &brought.prompts),
             ..Places::usual(environment.agent_directory.clone(), environment.home.clone(), directory.clone(), trust)
         };
         let mut resources = resources::discover(&places);
@@ -239,8 +267,13 @@ fn discovery(is_off: bool) -> Discovery {
     if is_off { Discovery::Off } else { Discovery::On }
 }
 
-fn wanted(is_off: bool, named: &[PathBuf], settings: &[settings::Location]) -> Wanted {
-    Wanted { discovery: discovery(is_off), named: named.to_vec(), settings: settings.to_vec() }
+fn wanted(is_off: bool, named: &[PathBuf], settings: &[settings::Location], brought: &[PathBuf]) -> Wanted {
+    Wanted {
+        discovery: discovery(is_off),
+        named: named.to_vec(),
+        settings: settings.to_vec(),
+        brought: brought.to_vec(),
+    }
 }
 
 /// That a skill or a template is not used which somebody named as an argument.
@@ -253,6 +286,7 @@ fn unusable(notice: &resources::Notice, told: &ToldArguments, directory: &Path) 
         | Problem::Unreadable { .. }
         | Problem::Untrusted
         | Problem::LeadsOut { .. }
+        | Problem::Strays { .. }
         | Problem::Head { .. }
         | Problem::NoDescription
         | Problem::BadName { .. } => false,

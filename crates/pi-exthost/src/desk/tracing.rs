@@ -14,7 +14,10 @@ use pi_extproto::{
 use pi_transcript::json::Extra;
 
 use super::{Desk, Occasion, Output, difference::differences};
-use crate::guest::{Introduction, Registration, UnusableOffer};
+use crate::{
+    guest::{Introduction, Registration, UnusableOffer},
+    unfired::UNFIRED,
+};
 
 impl Desk {
     /// Writes down that the guest was loaded, what it offers, and where it says of itself what its manifest does not.
@@ -25,6 +28,9 @@ impl Desk {
         }
         for UnusableOffer { what, why } in &registration.unusable {
             self.events().warn(format!("{what} is left out: {why}"), None);
+        }
+        for (hook, why) in UNFIRED.iter().filter(|(hook, _)| registration.handlers(*hook) > 0) {
+            self.events().warn(format!("{hook} is never fired here: {why}"), None);
         }
         self.events().ready(took);
         if let Some(trace) = &self.inner.house.fittings.trace {

@@ -17,9 +17,22 @@ use pi_extproto::{
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GuestId(Arc<str>);
 
+/// What the ids of servers of the Model Context Protocol begin with.
+const SERVER: &str = "mcp:";
+
 impl GuestId {
+    /// Of the server of that name.
+    pub fn of_server(name: &str) -> Self {
+        Self(format!("{SERVER}{name}").into())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The name of the server that it is, if it is one.
+    pub fn server(&self) -> Option<&str> {
+        self.0.strip_prefix(SERVER)
     }
 }
 

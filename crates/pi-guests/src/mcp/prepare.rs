@@ -48,7 +48,7 @@ pub struct Base {
 
 /// The name of a server among extensions. No extension of another tier has such a name, so none gets its grants.
 pub fn guest_id(server: &str) -> GuestId {
-    GuestId::from(format!("mcp:{server}"))
+    GuestId::of_server(server)
 }
 
 /// What a guest is made of.

@@ -137,6 +137,7 @@ fn skill(skill: Skill) -> ToldSkill {
             Scope::Named => "path",
             Scope::Project => "project",
             Scope::User => "user",
+            Scope::Extension => "extension",
         }
         .to_owned(),
     }

@@ -3,49 +3,79 @@
 //! They hear it one after the other and in order, and nobody waits for them; only the first word waits until all have heard
 //! that the session begins.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
-use pi_exthost::Guests;
+use pi_exthost::{Guests, Registration};
 use pi_extproto::hook::{
     Hook,
     event::{
         Event,
-        payload::{OtherEvent, SessionShutdownEvent, SessionStartEvent, ShutdownReason, StartReason},
+        payload::{DiscoverReason, OtherEvent, SessionShutdownEvent, SessionStartEvent, ShutdownReason, StartReason},
     },
 };
-use pi_transcript::{AgentEvent, RequestId, question::UiRequest};
+use pi_transcript::{AgentEvent, RequestId, json::Extra, question::UiRequest};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::lane::Lane;
-use crate::departure::{Beginning, Departure, shown};
+use crate::{
+    departure::{Beginning, Departure, shown},
+    extensions::Steward,
+};
 
 /// The way to the ears of extensions.
 pub(crate) struct Hearing {
     guests: Arc<Guests>,
     lane: Lane,
-    /// Cancelled when everybody has heard that the session has begun. `None`: nobody listens to that.
+    /// Cancelled when everybody has heard that the session has begun, and it has what they bring. `None`: nobody listens to
+    /// that.
     started: Option<CancellationToken>,
     /// What waits for a person, as extensions were told.
     prompts: HashSet<RequestId>,
+    /// The servers of the Model Context Protocol and their tools, as extensions were told.
+    servers: BTreeMap<String, Vec<String>>,
 }
 
 impl Hearing {
     pub(crate) fn new(guests: Arc<Guests>) -> Self {
-        let started = guests.listens(Hook::SessionStart).then(CancellationToken::new);
-        Self { guests, lane: Lane::default(), started, prompts: HashSet::new() }
+        let is_heard = guests.listens(Hook::SessionStart) || guests.listens(Hook::ResourcesDiscover);
+        let (started, servers) = (is_heard.then(CancellationToken::new), servers(&guests));
+        Self { guests, lane: Lane::default(), started, prompts: HashSet::new(), servers }
     }
 
-    /// Says that the session has begun.
-    pub(super) fn begin(&self, beginning: &Beginning) {
+    /// Says that the session has begun, and has what extensions bring gathered.
+    pub(super) fn begin(&self, beginning: &Beginning, steward: Arc<dyn Steward>) {
         let (guests, started) = (Arc::clone(&self.guests), self.started.clone());
         let event = Event::SessionStart(start(beginning));
+        let reason = match beginning {
+            Beginning::Reload => DiscoverReason::Reload,
+            Beginning::Startup | Beginning::New { .. } | Beginning::Resume { .. } | Beginning::Fork { .. } => {
+                DiscoverReason::Startup
+            }
+        };
         self.lane.push(async move {
             guests.notice(Hook::SessionStart, || event, &CancellationToken::new()).await;
             if let Some(started) = started {
+                steward.gather(reason).await;
                 started.cancel();
             }
         });
+    }
+
+    /// Tells which servers there are, if that or their tools changed.
+    pub(super) fn compare_servers(&mut self) {
+        let servers = servers(&self.guests);
+        if servers != self.servers {
+            self.servers = servers;
+            let told: Vec<Value> =
+                self.servers.iter().map(|(name, tools)| json!({ "name": name, "tools": tools })).collect();
+            let (name, data) =
+                (Hook::McpServersChange.as_str(), Extra::from_iter([("servers".to_owned(), told.into())]));
+            self.notify(Event::Other(OtherEvent { name: name.to_owned(), data: Some(data) }));
+        }
     }
 
     /// Whether everybody has heard that the session has begun.
@@ -98,6 +128,15 @@ impl Hearing {
         self.notify(Event::SessionShutdown(shutdown(departure)));
         self.lane.finish()
     }
+}
+
+/// The servers that are connected, and the names of their tools.
+fn servers(guests: &Guests) -> BTreeMap<String, Vec<String>> {
+    let server = |registration: &Arc<Registration>| {
+        let name = registration.id.server()?.to_owned();
+        Some((name, registration.tools.iter().map(|tool| tool.definition.name.clone()).collect()))
+    };
+    guests.registrations().iter().filter_map(server).collect()
 }
 
 fn start(beginning: &Beginning) -> SessionStartEvent {

@@ -15,10 +15,10 @@ use pi_extproto::{
     },
 };
 use pi_transcript::{AgentEvent, Block, Content, Message, content::ImageBlock, message::UserMessage};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{Letter, Mailbox, answer, guest::Trigger, job::Prompter, lane::Lane};
+use super::{Letter, Mailbox, Request, answer, guest::Trigger, job::Prompter, lane::Lane};
 use crate::{
     input::{Composed, Composer, InputError, Utterance, Voice},
     queue::{Saying, When},
@@ -129,9 +129,13 @@ impl Mailbox {
             Words::Composed(saying) if self.is_quiet() => return self.admit(*saying, arrival),
             words => words,
         };
+        let composing = match self.hearing.has_begun() {
+            true => Composing::Known(Arc::clone(&self.composer)),
+            false => Composing::Asked(letters.clone()),
+        };
         let reception = Reception {
             parts: Arc::clone(&self.parts),
-            composer: Arc::clone(&self.composer),
+            composing,
             source: self.source(&arrival),
             cancel: self.intake.cancel.child_token(),
         };
@@ -317,9 +321,31 @@ impl Arrival {
 /// What is needed to take something in.
 struct Reception {
     parts: Arc<Parts>,
-    composer: Arc<Composer>,
+    composing: Composing,
     source: InputSource,
     cancel: CancellationToken,
+}
+
+/// Who makes messages of what is typed.
+enum Composing {
+    Known(Arc<Composer>),
+    /// To be asked for when the session has begun: extensions may bring skills and templates until then.
+    Asked(mpsc::Sender<Letter>),
+}
+
+impl Composing {
+    /// Nobody, if the session ends.
+    async fn known(self) -> Option<Arc<Composer>> {
+        match self {
+            Self::Known(composer) => Some(composer),
+            Self::Asked(letters) => {
+                let (reply, composer) = oneshot::channel();
+                // What was gathered lies before this in the mailbox.
+                letters.send(Letter::Client(Box::new(Request::Composer(reply)))).await.ok()?;
+                composer.await.ok()
+            }
+        }
+    }
 }
 
 impl Reception {
@@ -367,7 +393,9 @@ impl Reception {
     /// Puts skills, templates and files in.
     async fn compose(self, utterance: Utterance, voice: Voice) -> Taken {
         let now = (self.parts.now)().unix_millis();
-        let composer = Arc::clone(&self.composer);
+        let Some(composer) = self.composing.known().await else {
+            return Taken::Aborted(Words::Typed { utterance: Box::new(utterance), voice });
+        };
         let work = tokio::task::spawn_blocking(move || {
             let composed = composer.compose(&utterance, &voice, now);
             (composed, Words::Typed { utterance: Box::new(utterance), voice })

@@ -24,6 +24,7 @@ use crate::{
     departure::Departure,
     furnishing::Furnishing,
     herald::{Reading, Subscription},
+    input::Composer,
     listing::{ContextSource, Counted, Outline, OutputError, Page, ReadingError, Side, SourceError, Whole},
     models::{Absence, Choice, LackingModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
@@ -81,6 +82,10 @@ pub(crate) enum Request {
     WholeOutput(String, u64, oneshot::Sender<Result<String, OutputError>>),
     Tools(oneshot::Sender<Vec<port::ToolInfo>>),
     Skills(oneshot::Sender<Vec<Skill>>),
+    /// Who makes messages of what is typed.
+    Composer(oneshot::Sender<Arc<Composer>>),
+    /// Answered when all extensions have heard that the session has begun, and it has what they bring.
+    Begun(oneshot::Sender<()>),
     ContextSources(oneshot::Sender<Vec<ContextSource>>),
     SetContextSource(SourceId, Switch, oneshot::Sender<Result<ContextSource, SourceError>>),
     Queue(oneshot::Sender<Line>),

@@ -1,5 +1,7 @@
 //! What whoever holds the session asks of it.
 
+use std::sync::Arc;
+
 use super::{Mailbox, Request, answer, intake::Arrival};
 use crate::{
     context,
@@ -36,6 +38,14 @@ impl Mailbox {
             Request::WholeOutput(name, most, reply) => self.whole_output(name, most, reply),
             Request::Tools(reply) => answer(reply, self.tool_infos()),
             Request::Skills(reply) => answer(reply, self.composer.resources.skills.clone()),
+            Request::Composer(reply) => answer(reply, Arc::clone(&self.composer)),
+            Request::Begun(reply) => {
+                let begun = self.hearing.begun();
+                self.asides.spawn(async move {
+                    begun.await;
+                    answer(reply, ());
+                });
+            }
             Request::ContextSources(reply) => self.list_sources(reply),
             Request::SetContextSource(id, switch, reply) => self.set_source(id, switch, reply),
             Request::Queue(reply) => answer(reply, self.queues.line()),

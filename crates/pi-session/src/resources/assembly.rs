@@ -176,9 +176,12 @@ fn appended(from: &Ingredients<'_>) -> Vec<SystemPart> {
 /// because they are the same in every project.
 fn skills(from: &Ingredients<'_>) -> Vec<SystemPart> {
     let mut parts = Vec::new();
-    for (scope, id) in
-        [(Scope::User, "skills:user"), (Scope::Project, "skills:project"), (Scope::Named, "skills:named")]
-    {
+    for (scope, id) in [
+        (Scope::User, "skills:user"),
+        (Scope::Project, "skills:project"),
+        (Scope::Named, "skills:named"),
+        (Scope::Extension, "skills:extension"),
+    ] {
         let is_told = |skill: &&super::Skill| {
             skill.scope == scope && !skill.is_hidden && from.switches.is_on(&SourceId::of_skill(&skill.name))
         };

@@ -41,6 +41,11 @@ pub(super) fn files(
             let selection = Selection::of(&wanted.settings, places.home.as_deref(), notices);
             let mut found = usual(notices);
             found.extend(selection.places.iter().flat_map(|(path, scope)| files_of(path, *scope, notices)));
+            for path in wanted.brought.iter().map(|path| places.directory.join(path)) {
+                let mut brought = files_of(&path, Scope::Extension, notices);
+                brought.retain(|(file, _)| stays_below(file, &path, notices));
+                found.append(&mut brought);
+            }
             found.retain(|(file, _)| selection.keeps(file));
             // The order inside a scope stays.
             found.sort_by_key(|(_, scope)| *scope);
@@ -71,6 +76,16 @@ pub(super) fn first_of_each<T: Named>(
         }
     }
     kept
+}
+
+/// Whether a file lies where the extension said: it may have read for it what it named, and not what a link there leads to.
+fn stays_below(file: &Path, named: &Path, notices: &mut Vec<Notice>) -> bool {
+    let (target, named) = (disk::resolved(file), disk::resolved(named));
+    let stays = target.starts_with(named);
+    if !stays {
+        notices.push(Notice::new(file, Problem::Strays { target }));
+    }
+    stays
 }
 
 fn same(one: &Path, other: &Path) -> bool {

@@ -30,6 +30,8 @@ pub enum Problem {
     Untrusted,
     #[error("it is a link to {}, and nobody has trusted this project", .target.display())]
     LeadsOut { target: PathBuf },
+    #[error("it is a link to {}, which is not where the extension that brings it said", .target.display())]
+    Strays { target: PathBuf },
     #[error("its head is not YAML: {why}")]
     Head { why: String },
     #[error("it has no description, so it is not used")]

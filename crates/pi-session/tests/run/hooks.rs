@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use pi_exthost::unfired::UNFIRED;
 use pi_extproto::hook::{Hook, Outcome};
 use pi_session::{
     Beginning, Departure, Exposure, Journey, Summarise, cut::Settings, directory::ForkPoint, hooks::ELSEWHERE,
@@ -24,9 +25,10 @@ fn names(heard: &[String]) -> BTreeSet<&str> {
 
 #[test]
 fn list_of_hooks_that_are_fired_elsewhere_has_each_once() {
-    let named: BTreeSet<_> = ELSEWHERE.iter().map(|(hook, _)| *hook).collect();
-    assert_eq!(named.len(), ELSEWHERE.len());
-    assert!(ELSEWHERE.iter().all(|(_, reason)| !reason.is_empty()));
+    let all: Vec<_> = ELSEWHERE.iter().chain(UNFIRED).collect();
+    let named: BTreeSet<_> = all.iter().map(|(hook, _)| *hook).collect();
+    assert_eq!(named.len(), all.len());
+    assert!(all.iter().all(|(_, reason)| !reason.is_empty()));
 }
 
 #[tokio::test]
@@ -46,7 +48,9 @@ channel news"#;
         blueprint.beginning = Beginning::Fork { left: None };
     };
     let answers = [call, done(), done(), done(), refused];
-    let (mut stage, guests) = Stage::with_guests_and(answers, &[&script], change).await;
+    // A server of the Model Context Protocol that has one more tool at some time.
+    let server = "guest mcp:files\ntool mcp__files__find later\nanswer found\non agent_start\noffer mcp__files__find";
+    let (mut stage, guests) = Stage::with_guests_and(answers, &[&script, server], change).await;
     let session = stage.session.clone();
     let running = tokio::spawn(async move { session.say(Utterance::new("look")).await });
     answer_question(&mut stage).await;
@@ -75,7 +79,7 @@ channel news"#;
     let heard = [guests[0].heard(), switched[0].heard()].concat();
     let heard = names(&heard);
     for hook in Hook::ALL {
-        let is_elsewhere = ELSEWHERE.iter().any(|(other, _)| other == hook);
+        let is_elsewhere = ELSEWHERE.iter().chain(UNFIRED).any(|(other, _)| other == hook);
         assert_ne!(
             heard.contains(hook.as_str()),
             is_elsewhere,
@@ -85,10 +89,6 @@ channel news"#;
     }
 }
 
-async fn answer_question(stage: &mut Stage) {
-    let asked = std::sync::Mutex::new(None::<RequestId>);
-    stage
-        .until(|event| match event {
 #[tokio::test]
 async fn first_step_of_an_answer_comes_with_the_message_that_they_add_to() {
     let words: String = (0..200).map(|number| format!("{number} ")).collect();
@@ -104,6 +104,10 @@ async fn first_step_of_an_answer_comes_with_the_message_that_they_add_to() {
     assert!(others.len() > 2 && others.iter().all(|line| !line.contains(r#""message":"#)), "{others:?}");
 }
 
+async fn answer_question(stage: &mut Stage) {
+    let asked = std::sync::Mutex::new(None::<RequestId>);
+    stage
+        .until(|event| match event {
             AgentEvent::ExtensionUiRequest { request_id, .. } => {
                 *asked.lock().unwrap() = Some(request_id.clone());
                 true

@@ -36,6 +36,8 @@ pub(super) enum Keeping {
 /// A session, what is said to it, and where its extensions want to go.
 pub(super) struct Plan {
     pub(super) session: Session,
+    /// What happens in it, from its beginning on.
+    pub(super) events: Subscription,
     pub(super) keeping: Keeping,
     pub(super) sayings: Vec<Utterance>,
     pub(super) wishes: mpsc::Receiver<Wish>,
@@ -44,9 +46,9 @@ pub(super) struct Plan {
 
 /// Prints the model's last words.
 pub(super) async fn answer(plan: Plan, console: &mut Console) -> Result<Exit, Failure> {
-    let Plan { session, keeping, sayings, wishes, stops } = plan;
+    let Plan { session, events, keeping, sayings, wishes, stops } = plan;
     let mut screen = Screen { last: None, notes: Notes { keeping }, doing: String::new(), seconds: 0 };
-    let mut talk = Talk::begin(&session, wishes, stops, console).await?;
+    let mut talk = Talk::begin(&session, events, wishes, stops, console).await?;
     let mut end = talk.say_all(sayings, &mut screen, console).await?;
     match &end {
         End::Done => {
@@ -63,11 +65,11 @@ pub(super) async fn answer(plan: Plan, console: &mut Console) -> Result<Exit, Fa
 
 /// Prints the header of the session and every event.
 pub(super) async fn events(plan: Plan, header: &Header, console: &mut Console) -> Result<Exit, Failure> {
-    let Plan { session, keeping, sayings, wishes, stops } = plan;
+    let Plan { session, events, keeping, sayings, wishes, stops } = plan;
     console.line(&write_line(&Line::Header(header.clone().into())));
     console.flush();
     let mut tape = Tape { lines: Lines::new(), notes: Notes { keeping } };
-    let mut talk = Talk::begin(&session, wishes, stops, console).await?;
+    let mut talk = Talk::begin(&session, events, wishes, stops, console).await?;
     let end = talk.say_all(sayings, &mut tape, console).await?;
     end.tell(keeping, console);
     talk.close(end, &mut tape, console).await
@@ -147,12 +149,11 @@ struct Talk<'a> {
 impl<'a> Talk<'a> {
     async fn begin(
         session: &'a Session,
+        events: Subscription,
         wishes: mpsc::Receiver<Wish>,
         stops: Stops,
         console: &mut Console,
     ) -> Result<Self, Failure> {
-        // The run waits for the printer: of what is printed nothing may be missing.
-        let (_, events) = session.subscribe_in_full().await.map_err(SessionFailure::Gone)?;
         for complaint in session.complaints().await.map_err(SessionFailure::Gone)? {
             console.note(&complaint.to_string());
         }

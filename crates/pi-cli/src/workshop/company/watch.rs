@@ -10,6 +10,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use pi_extproto::hook::event::payload::DiscoverReason;
 use pi_session::extensions::Phase;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -75,6 +76,7 @@ async fn look(company: &Company, known: &mut BTreeMap<PathBuf, Watched>) {
         let watched = known.entry(source.clone()).or_default();
         if watched.is_still(files, read) && company.refresh(&source).await == Refreshed::Done {
             watched.has_changed = false;
+            company.gather_anew(DiscoverReason::Reload).await;
         }
     }
 }
