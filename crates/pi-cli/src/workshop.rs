@@ -106,6 +106,8 @@ pub(crate) struct Ground {
     pub(crate) settings: Settings,
     decisions: Decisions,
     trust: settings::trust::Trust,
+    /// Whether somebody decided for this run, which stands nowhere.
+    is_settled: bool,
     /// What could not be used of the settings.
     notices: Vec<settings::Notice>,
 }
@@ -120,7 +122,20 @@ impl Ground {
     /// The same of another folder, which is absolute and without links.
     pub(crate) fn at(directory: PathBuf, environment: &Environment) -> Self {
         let (decisions, trust, resolved) = Self::resolve(&directory, environment);
-        Ground { directory, settings: resolved.settings, decisions, trust, notices: resolved.notices }
+        Ground {
+            directory,
+            settings: resolved.settings,
+            decisions,
+            trust,
+            is_settled: false,
+            notices: resolved.notices,
+        }
+    }
+
+    /// The same where somebody decided for this run.
+    #[must_use]
+    pub(crate) fn settled(self, trust: settings::trust::Trust, environment: &Environment) -> Self {
+        Self { trust, is_settled: true, ..self }.again(environment)
     }
 
     /// What was decided about the project, and the settings with who said what.
@@ -158,7 +173,8 @@ impl Ground {
 
     /// Whether nobody decided about this project, neither for it nor for all of them.
     pub(crate) fn is_undecided(&self) -> bool {
-        self.trust == settings::trust::Trust::Untrusted && self.decisions.about(&self.directory).is_none()
+        let is_decided = self.is_settled || self.decisions.about(&self.directory).is_some();
+        self.trust == settings::trust::Trust::Untrusted && !is_decided
     }
 
     /// Whether somebody who is there is to be asked about it.

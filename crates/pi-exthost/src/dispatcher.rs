@@ -13,10 +13,11 @@ use tokio::{runtime::Handle, time::timeout};
 use tokio_util::task::TaskTracker;
 
 use pi_extproto::{
+    capability::{Capability, Method},
     connector::{Call, environment::Credential, fs::FsCall},
     host::{ErrorCode, HostError},
 };
-use pi_policy::{Moment, PathFault, Policy, config};
+use pi_policy::{Moment, PathFault, Policy, Target, config};
 use pi_tools::{Registry, files::FileQueue, files::Folders};
 use pi_transcript::ProviderId;
 
@@ -214,6 +215,14 @@ impl Dispatcher {
             Output::Place(place) => Ok(PathBuf::from(place.path)),
             other => unreachable!("a path is resolved to a place: {other:?}"),
         }
+    }
+
+    /// Whether a guest may run any program without somebody being asked. Leaves no trace.
+    pub fn may_run_anything(&self, guest: &GuestId) -> bool {
+        let desk = self.house.desk_of(guest);
+        desk.is_some_and(|desk| {
+            desk.would_allow(desk.action(Capability::Exec, Method::Exec, Target::Nothing)).is_some()
+        })
     }
 
     /// Writes down that something about a guest does not work as its author thinks.

@@ -13,6 +13,7 @@ mod list;
 pub(crate) mod meant;
 mod new;
 mod place;
+pub(crate) mod project_trust;
 mod rehearsal;
 mod rehearse;
 mod run_command;

@@ -9,6 +9,7 @@ mod shelf;
 mod ticket;
 
 use std::{
+    cell::RefCell,
     fs::File,
     io::{self, IsTerminal as _, Read as _},
     net::SocketAddr,
@@ -252,7 +253,7 @@ async fn serve(
         let input = BufReader::new(stdin().map_err(ServeFailure::Input)?);
         tasks.spawn(stdio::serve(Arc::clone(&server), client, input, output, ended));
     }
-    let floor = Floor { arguments, environment, breakers, shelf: Shelf::default() };
+    let floor = Floor { arguments, environment, breakers, shelf: Shelf::default(), trusted: RefCell::default() };
     log_notes(console);
     let shedding = tokio::spawn(shed::code_at(server.hall().bustle.lulls(SETTLED)));
     work(&floor, &server, orders, (&stop, stops), console).await;

@@ -43,6 +43,7 @@ use crate::{
         self,
         talk::{Mode, TalkArguments},
     },
+    command::ext::project_trust,
     console::Console,
     env::Environment,
     exit::Exit,
@@ -113,6 +114,11 @@ async fn sit(
     let mut ground = Ground::survey(environment)?;
     let policy = workshop::policy(environment)?;
     let is_first_for_a_person = audience == Audience::Person && matches!(start, Start::First(_));
+    let heard = project_trust::ask(&ground, &arguments.extensions, environment).await;
+    heard.notes.iter().for_each(|note| console.note(note));
+    if let Some(decided) = heard.decided {
+        ground = ground.settled(decided, environment);
+    }
     if is_first_for_a_person {
         match trust::ask(&ground, environment).await? {
             Decided::Now => ground = Ground::survey(environment)?,
@@ -216,16 +222,16 @@ async fn uncalled_of(
     workshop: &Workshop,
     sayings: &[Utterance],
 ) -> Result<Option<SessionFailure>, Failure> {
+    if sayings.iter().any(|said| uncalled(said, workshop, &[]).is_some()) {
+        // Extensions may bring it when they hear that the session has begun; nobody is here whom they could ask meanwhile.
+        session.begun().await.map_err(SessionFailure::Gone)?;
+    }
     let commands = session.commands().await.map_err(SessionFailure::Gone)?;
     let commands: Vec<String> = commands.into_iter().map(|command| command.definition.name).collect();
     Ok(sayings.iter().find_map(|said| uncalled(said, workshop, &commands)))
 }
 
 /// Says everything, and prints what comes of it.
-    if sayings.iter().any(|said| uncalled(said, workshop, &[]).is_some()) {
-        // Extensions may bring it when they hear that the session has begun; nobody is here whom they could ask meanwhile.
-        session.begun().await.map_err(SessionFailure::Gone)?;
-    }
 async fn print(
     arguments: &TalkArguments,
     mut seat: Seat,
@@ -255,14 +261,14 @@ async fn print(
     };
     let Started { session, notes, unmet } = started;
     notes.iter().for_each(|note| console.note(note));
+    // The run waits for the printer: of what is printed nothing may be missing.
+    let (_, events) = session.subscribe_in_full().await.map_err(SessionFailure::Gone)?;
     let uncalled = uncalled_of(&session, workshop, &sayings).await?;
     if let Some(failure) = unmet.or(uncalled) {
         session.close().await.map_err(SessionFailure::Gone)?;
         return Err(failure.into());
     }
     match arguments.mode {
-    // The run waits for the printer: of what is printed nothing may be missing.
-    let (_, events) = session.subscribe_in_full().await.map_err(SessionFailure::Gone)?;
         Mode::Text => print::answer(Plan { session, events, keeping, sayings, wishes, stops }, console).await,
         Mode::Json => print::events(Plan { session, events, keeping, sayings, wishes, stops }, &header, console).await,
     }

@@ -31,7 +31,7 @@ use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
     Switch,
     models::Models,
-    settings::{Origin, Settings, change},
+    settings::{self, Files, Origin, Settings, change, trust::Trust},
 };
 use pi_tools::{
     Registry,
@@ -248,7 +248,9 @@ impl Extensions {
     /// Those that there are now: folders, settings and files of servers are read anew. Whether the project is trusted stays
     /// as it was.
     pub(crate) fn look(&self) -> Found {
-        let (_, _, resolved) = Ground::resolve(&self.places.directory, &self.environment);
+        let trust = if self.places.is_trusted { Trust::Trusted } else { Trust::Untrusted };
+        let (agent, project) = (self.environment.agent_directory.as_deref(), Some(self.places.directory.as_path()));
+        let resolved = settings::load(&Files { agent, project, trust }, Vec::new());
         self.look_at(&resolved.settings)
     }
 
@@ -318,13 +320,13 @@ impl Extensions {
         project_policy(&self.places.directory).or_else(|| self.project.clone().filter(|_| is_there()))
     }
 
-    /// Where servers run.
-    pub(crate) fn base(&self) -> &Base {
     /// The home folder of the person, if there is one.
     pub(super) fn home(&self) -> Option<&Path> {
         self.environment.home.as_deref()
     }
 
+    /// Where servers run.
+    pub(crate) fn base(&self) -> &Base {
         &self.base
     }
 
@@ -516,7 +518,7 @@ fn flags(arguments: &ExtensionArguments) -> BTreeMap<String, Value> {
 
 pub(crate) fn listed(settings: &Settings) -> Vec<Listed> {
     let listed = |is_package: bool| {
-        move |entry: &pi_session::settings::Listed| Listed {
+        move |entry: &settings::Listed| Listed {
             entry: entry.value.clone(),
             folder: entry.folder.clone(),
             is_package,

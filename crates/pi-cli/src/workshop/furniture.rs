@@ -200,7 +200,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn read(&self, policy: Arc<Policy>, brought: &Brought) -> Result<Noted<Furnished>, Failure> {
-        let Ground { directory, settings, decisions, trust, notices: _ } = self.ground.clone();
+        let Ground { directory, settings, decisions, trust, is_settled: _, notices: _ } = self.ground.clone();
         let (told, environment) = (self.told, self.environment);
         let places = Places {
             decisions,

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use pi_exthost::{
-    Dispatcher, Guest, Guests, Patience, Trouble,
+    Dispatcher, Guest, GuestId, Guests, Patience, Trouble,
     launcher::{LaunchFault, Source},
     ledger::reading,
 };
@@ -86,13 +86,27 @@ impl Trial {
         Self::set(rules(profile, environment)?, Some(scene), scenario, environment).await
     }
 
+    /// In the folder of a session that has not begun, under the rules of the person. Needs a tokio runtime.
+    pub(super) async fn before(ground: &Ground, environment: &Environment) -> Result<Self, Failure> {
+        Self::set_at(ground, workshop::policy(environment)?, None, None, environment).await
+    }
+
     async fn set(
         policy: Policy,
         scene: Option<Scene>,
         scenario: Option<String>,
         environment: &Environment,
     ) -> Result<Self, Failure> {
-        let ground = Ground::survey(environment)?;
+        Self::set_at(&Ground::survey(environment)?, policy, scene, scenario, environment).await
+    }
+
+    async fn set_at(
+        ground: &Ground,
+        policy: Policy,
+        scene: Option<Scene>,
+        scenario: Option<String>,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
         let redactor =
             Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep });
         let redactor = Arc::new(redactor);
@@ -241,6 +255,11 @@ impl Trial {
         self.dispatcher.introduce(&guests);
         self.session.meet(&guests);
         guests
+    }
+
+    /// Whether one of them may run any program without somebody being asked.
+    pub(super) fn may_run_anything(&self, guest: &GuestId) -> bool {
+        self.dispatcher.may_run_anything(guest)
     }
 
     pub(super) async fn close(self) {

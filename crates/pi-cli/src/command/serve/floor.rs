@@ -3,7 +3,7 @@
 //! Making one reads files, asks for local servers and says what is odd about all that, which only the main thread may say.
 //! So the server sends an order here and waits; everything that a session does afterwards runs where the server runs.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{cell::RefCell, collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use pi_exthost::port::Mode;
@@ -14,6 +14,7 @@ use pi_session::{
     directory::{self, Catalogue, ForkError, Stored},
     file::OpenError,
     input::Mentions,
+    settings::trust::Trust,
 };
 use pi_transcript::{ProviderId, json::Amount};
 use pi_wire::response::{CircuitBreakerMetrics, CircuitState};
@@ -23,6 +24,7 @@ use super::shelf::{Shelf, Written};
 use crate::{
     arguments::serve::ServeArguments,
     asking,
+    command::ext::project_trust,
     console::Console,
     env::Environment,
     failure::{Failure, SessionFailure},
@@ -64,6 +66,8 @@ pub(super) struct Floor<'a> {
     /// One provider that fails is known to all sessions.
     pub(super) breakers: Breakers,
     pub(super) shelf: Shelf,
+    /// What extensions decided about projects for this run.
+    pub(super) trusted: RefCell<HashMap<PathBuf, Option<Trust>>>,
 }
 
 impl Counter {
@@ -173,7 +177,7 @@ impl Floor<'_> {
 
     async fn make(&self, order: Order, console: &mut Console) -> Result<Made, MakeError> {
         let Order { cwd, conversation, beginning, owner, shell } = order;
-        let ground = Ground::at(cwd, self.environment);
+        let ground = self.ground(cwd, console).await;
         let (mut seat, text) = self.seat(conversation, &ground, console)?;
         let file = seat.path();
         let made: Result<_, Failure> = async {
@@ -201,6 +205,25 @@ impl Floor<'_> {
         .await;
         let session = made.map_err(|failure| MakeError::Failed { reason: failure.told() })?;
         Ok(Made { session, file, text })
+    }
+
+    /// The ground of a session. What its person's extensions say of a project is asked once.
+    async fn ground(&self, cwd: PathBuf, console: &mut Console) -> Ground {
+        let ground = Ground::at(cwd, self.environment);
+        let known = self.trusted.borrow().get(&ground.directory).copied();
+        let decided = match known {
+            Some(decided) => decided.filter(|_| ground.is_undecided()),
+            None => {
+                let heard = project_trust::ask(&ground, &self.arguments.extensions, self.environment).await;
+                heard.notes.iter().for_each(|note| console.note(note));
+                self.trusted.borrow_mut().insert(ground.directory.clone(), heard.decided);
+                heard.decided
+            }
+        };
+        match decided {
+            Some(trust) => ground.settled(trust, self.environment),
+            None => ground,
+        }
     }
 
     fn seat(
