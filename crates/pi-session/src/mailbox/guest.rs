@@ -300,7 +300,7 @@ impl Mailbox {
         };
         let choice = match choice {
             Ok(choice) => choice,
-            Err(error) => return answer(reply, Err(Refusal::NotFound { what: error.to_string() })),
+            Err(error) => return answer(reply, Err(Refusal::Invalid { message: error.to_string() })),
         };
         let (parts, cancel) = (Arc::clone(&self.parts), self.life.child_token());
         self.spawn_for(reply, async move { aside::complete(&parts, &from, &choice, completion, &cancel).await });

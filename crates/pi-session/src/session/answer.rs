@@ -208,7 +208,7 @@ impl From<NavigateError> for Refusal {
         let message = error.to_string();
         match error {
             NavigateError::Busy | NavigateError::LeftAlone(_) => Self::NotNow { reason: message },
-            NavigateError::NoEntry(_) => Self::NotFound { what: message },
+            NavigateError::NoEntry(missing) => Self::NotFound { what: format!("entry {}", missing.id) },
             NavigateError::Gone(_) => Self::Gone,
             NavigateError::Aborted | NavigateError::Failed { .. } => Self::Failed { message },
         }

@@ -74,6 +74,13 @@ async fn without_an_owner_nobody_leaves() {
 }
 
 #[tokio::test]
+async fn entry_that_is_not_there_is_told_once() {
+    let (stage, guests, _) = stage(&["guest g\ncommand go\ncontrol navigate nowhere"]).await;
+    stage.session.say(Utterance::new("/go")).await.unwrap();
+    assert_eq!(guests[0].heard(), ["command go ", "refused: there is no entry nowhere"]);
+}
+
+#[tokio::test]
 async fn program_ends_when_nothing_runs() {
     let (mut stage, _, mut wishes) = stage(&["guest g\non turn_start\nquit"]).await;
     let told = stage.play("hi").await;

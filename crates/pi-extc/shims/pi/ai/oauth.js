@@ -1,4 +1,4 @@
-// pi-ai/oauth. Providers that the extension registers are kept; signing in is the host's business (`pi login`).
+// pi-ai/oauth. Providers that the extension registers are kept; signing in is the host's business.
 
 const providers = new Map();
 
@@ -22,4 +22,4 @@ export async function refreshOAuthToken(id, credentials) {
   return provider.refreshToken(credentials);
 }
 
-export default { [Symbol.for("pi.remedy")]: "sign in with `pi login`; model calls through complete() then need no key" };
+export default { [Symbol.for("pi.remedy")]: "nobody signs in here: give the provider a key in <PROVIDER>_API_KEY or in auth.json of the agent directory; model calls through complete() then need none of yours" };
