@@ -256,6 +256,21 @@ fn what_the_scanner_blocks_is_refused_under_strict_rules_and_told_under_others()
 }
 
 #[test]
+fn tried_tool_gets_arguments_as_in_a_session() {
+    let source = "export default (pi) => pi.registerTool({ name: 'add', description: 'Adds', parameters: { type: 'object', \
+                  properties: { by: { type: 'number' } }, required: ['by'] }, \
+                  execute: async (id, { by }) => ({ content: [{ type: 'text', text: typeof by }], details: {} }) });";
+    let world = World::new().with("adder.ts", source);
+    let shown = run(&world, r#"ext run-tool adder.ts add {"by":"7"}"#);
+    assert!(shown.contains(r#""text":"number""#) && shown.ends_with("--- exit 0"), "what is meant is taken: {shown}");
+    let shown = run(&world, "ext run-tool adder.ts add {}");
+    assert!(
+        shown.contains(r#""error":"The arguments do not fit:\n- by: "#) && shown.ends_with("--- exit 1"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn what_is_registered_wrongly_is_told_and_the_rest_is_there() {
     let source = "export default (pi) => { pi.registerTool({ name: 'odd', parameters: 5, execute() {} }); \
                   pi.registerCommand('fine', { description: 'Fine', handler: async () => {} }); };";

@@ -1,7 +1,8 @@
 //! `pi ext run-tool`: one call of a tool, as a model would make it.
 
 use pi_exthost::guest::ToolInvocation;
-use serde_json::json;
+use pi_tools::arguments;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -22,16 +23,24 @@ pub(crate) fn run(
     show(call(arguments, environment), console)
 }
 
-async fn call(arguments: &ExtRunToolArguments, environment: &Environment) -> Result<Shown, Failure> {
-    let input = object(&arguments.input)?;
-    let (trial, guests) = Trial::begin(&arguments.tried, environment).await?;
+async fn call(given: &ExtRunToolArguments, environment: &Environment) -> Result<Shown, Failure> {
+    let input = object(&given.input)?;
+    let (trial, guests) = Trial::begin(&given.tried, environment).await?;
     // A tool of a server may be called as the server calls it.
-    let whole = arguments.tried.source.strip_prefix(SERVER).map(|name| format!("mcp__{name}__{}", arguments.tool));
-    let tool = guests.tool(&arguments.tool).or_else(|| guests.tool(&whole?));
+    let whole = given.tried.source.strip_prefix(SERVER).map(|name| format!("mcp__{name}__{}", given.tool));
+    let tool = guests.tool(&given.tool).or_else(|| guests.tool(&whole?));
     let Some(tool) = tool else {
         let known: Vec<String> = guests.tools().iter().map(|tool| tool.offer.definition.name.clone()).collect();
-        let problem = format!("it has no tool {}; its tools are: {}", arguments.tool, known.join(", "));
-        return Err(SessionFailure::NoExtensions { problem, hint: offers(&arguments.tried) }.into());
+        let problem = format!("it has no tool {}; its tools are: {}", given.tool, known.join(", "));
+        return Err(SessionFailure::NoExtensions { problem, hint: offers(&given.tried) }.into());
+    };
+    let input = match arguments::fit(&tool.offer.definition.parameters, Value::Object(input)) {
+        Ok(input) => input,
+        Err(bad) => {
+            let actions = trial.end(&guests).await;
+            let told = json!({ "error": bad.to_string(), "isError": true, "updates": [], "actions": actions });
+            return Ok(Shown { told, is_error: true });
+        }
     };
     let (updates, mut heard) = mpsc::channel(64);
     let name = tool.offer.definition.name.clone();
