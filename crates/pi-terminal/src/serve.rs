@@ -10,8 +10,8 @@ use std::{
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use pi_envelope::Envelope;
 use pi_session::{
-    Cause, CommandInfo, CommandSource, CompactError, Ending, Journey, KeyFault, Moment, PromptError, Prompted, Session,
-    SessionGone, Silence, Subscription, Switch, attached,
+    Cause, CommandInfo, CommandSource, CompactError, Ending, ExtensionTier, Journey, KeyFault, Moment, PromptError,
+    Prompted, Session, SessionGone, Silence, Subscription, Switch, attached,
     context::Spoken,
     directory::{self, Project},
     export::{self, Form},
@@ -273,11 +273,12 @@ impl Service {
                 let reloaded = session.reload_extensions(None).await.map_err(|error| error.to_string())?;
                 // What is wrong was told in the name of the session meanwhile.
                 let is_odd = |one: &Extension| one.problem.is_some() && one.phase != Phase::Off;
+                let found = found(&reloaded);
                 Ok(Some(match reloaded.iter().any(is_odd) {
-                    false => Report::Told(
-                        "loaded anew: extensions, MCP servers, skills, templates, settings and instructions".to_owned(),
-                    ),
-                    true => Report::Failed("not all extensions were loaded anew: see above".to_owned()),
+                    false => Report::Told(format!("loaded anew: {found}")),
+                    true => {
+                        Report::Failed(format!("not all extensions were loaded anew, see above; there are {found}"))
+                    }
                 }))
             }
             Action::Export { path } => {
@@ -507,6 +508,23 @@ pub(crate) fn of_extension(info: CommandInfo) -> Option<Command> {
         }),
         CommandSource::BuiltIn | CommandSource::Prompt { .. } | CommandSource::Skill { .. } => None,
     }
+}
+
+/// What there is after everything was read anew, in words.
+fn found(extensions: &[Extension]) -> String {
+    let running = |one: &&Extension| matches!(one.phase, Phase::Running | Phase::Resting | Phase::Starting);
+    let (servers, others): (Vec<_>, Vec<_>) =
+        extensions.iter().filter(running).partition(|one| one.tier == ExtensionTier::Mcp);
+    let number = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let tools = extensions.iter().filter(running).map(|one| one.tools.len()).sum();
+    let commands = extensions.iter().filter(running).map(|one| one.commands.len()).sum();
+    format!(
+        "{} and {} with {} and {}; skills, templates, settings and instructions",
+        number(others.len(), "extension"),
+        number(servers.len(), "MCP server"),
+        number(tools, "tool"),
+        number(commands, "command")
+    )
 }
 
 /// What is told of an extension that somebody wanted to be loaded anew.

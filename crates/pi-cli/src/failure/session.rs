@@ -101,7 +101,8 @@ impl SessionFailure {
         match self {
             Self::NoExtensions { hint, .. } => hint.clone(),
             Self::Unloaded { .. } => {
-                "correct what --extension names, or leave it out: nothing is said to a model without it".to_owned()
+                "correct that and start pi again, or leave --extension out; with it, nothing is said to a model unless it loads"
+                    .to_owned()
             }
             Self::Unusable { option, .. } => {
                 let takes = match *option {

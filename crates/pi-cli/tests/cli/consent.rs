@@ -147,12 +147,15 @@ fn extension_that_was_named_must_be_there_before_anything_is_said() {
         .with("broken.ts", "export default () => {")
         .with("throws.ts", "export default () => { throw new Error('no'); }");
     let ask = |rest: &[&str]| run(&world, &[&["-p", "-m", "demo/demo"], rest].concat());
-    for (named, why) in
-        [("gone.ts", "there is no such file or folder"), ("broken.ts", "is not loaded"), ("throws.ts", "no")]
-    {
+    for (named, why) in [
+        ("gone.ts", "there is no such file or folder"),
+        ("broken.ts", "broken.ts` says more"),
+        ("throws.ts", "throws.ts` tries it"),
+    ] {
         let shown = ask(&["-e", named, "Hello"]);
         assert!(shown.contains(why) && shown.ends_with("exit 2"), "{shown}");
         assert!(shown.starts_with("--- on standard error"), "a model was asked: {shown}");
+        assert!(shown.contains("hint: correct that and start pi again, or leave --extension out"), "{shown}");
     }
     let world = world.with("agent/extensions/broken.ts", "export default () => {");
     let shown = run(&world, &["-p", "-m", "demo/demo", "Hello"]);

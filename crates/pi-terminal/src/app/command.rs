@@ -65,7 +65,11 @@ impl App {
                 self.listing = Some(Listing::Asked);
                 vec![Action::Fetch(Fetch::Extensions)]
             }
-            BuiltIn::Reload => vec![Action::Reload],
+            BuiltIn::Reload => {
+                // Building and starting them takes a while, and nothing else is seen of it.
+                self.note(Tone::Quiet, "reading everything anew …");
+                vec![Action::Reload]
+            }
             BuiltIn::Quit => vec![Action::Leave(Wish::Quit)],
         }
     }

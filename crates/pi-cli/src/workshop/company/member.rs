@@ -275,12 +275,12 @@ fn not_loaded(origin: &Origin, fault: &LaunchFault) -> String {
         }
     };
     let what_to_do = match fault {
-        LaunchFault::Missing { .. } => "look at the path",
+        LaunchFault::Missing { .. } => "look at the path".to_owned(),
         LaunchFault::Unusable { message } if message.contains("pi ext build") => {
             return format!("the extension {path} is not loaded: {fault}");
         }
-        LaunchFault::Unusable { .. } => "`pi ext scan` says more",
-        LaunchFault::Failed(_) => "`pi ext inspect` shows it again; --no-extensions begins without",
+        LaunchFault::Unusable { .. } => format!("`pi ext scan {path}` says more"),
+        LaunchFault::Failed(_) => format!("`pi ext inspect {path}` tries it without a session"),
     };
     format!("the extension {path} is not loaded: {fault}; {what_to_do}")
 }
