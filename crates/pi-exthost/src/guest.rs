@@ -19,7 +19,9 @@ use pi_extproto::{
     hook::{Outcome, event::Event},
     manifest::Tier,
 };
-use pi_transcript::{AssistantMessageEvent, Message, ToolCallId, ToolOutput, message::AssistantMessage};
+use pi_transcript::{
+    AssistantMessageEvent, Message, ToolCallId, ToolOutput, entry::CustomEntry, message::AssistantMessage,
+};
 
 pub use self::{
     face::{RefusedTool, ToolFault, presentable},
@@ -173,6 +175,8 @@ pub struct Rendering {
 pub enum Subject {
     /// A message of a type for which the guest registered a renderer.
     Message(Box<Message>),
+    /// An entry of a type for which it registered one, which no model sees.
+    Entry(Box<CustomEntry>),
     /// A call of one of its tools.
     ToolCall(ToolDrawing),
     /// What one of its tools found, or has found so far.

@@ -35,7 +35,7 @@ export function make(native, flags) {
   install();
   const handlers = new Map(); // by the name that was asked for
   const hooks = new Map(); // by the name of the event
-  const [tools, commands, shortcuts, declared, renderers, channels] = Array.from({ length: 6 }, () => new Map());
+  const [tools, commands, shortcuts, declared, renderers, entryRenderers, channels] = Array.from({ length: 7 }, () => new Map());
   const controllers = new Map();
   let phase = "loading";
 
@@ -225,7 +225,12 @@ export function make(native, flags) {
       renderers.set(String(customType), renderer);
       changed();
     },
-    registerEntryRenderer: inert("pi.registerEntryRenderer"),
+    registerEntryRenderer(customType, renderer) {
+      check();
+      if (typeof renderer !== "function") return refuse(`the renderer of entries ${quoted(customType)}`, "a renderer is a function (entry, options, theme) => component");
+      entryRenderers.set(String(customType), renderer);
+      changed();
+    },
     registerToolRenderer: inert("pi.registerToolRenderer"),
     registerMarkdownTransformer: inert("pi.registerMarkdownTransformer"),
     registerProvider(name, config) {
@@ -374,6 +379,7 @@ export function make(native, flags) {
     flags: named("flag", entriesOf(declared).map(({ name, description, type, default: value }) => ({ name, description: worded(description), type: type === "string" ? "string" : "boolean", default: typeof value === "boolean" ? value : worded(value) }))),
     shortcuts: named("shortcut", entriesOf(shortcuts).map(({ key, description }) => ({ key, description: worded(description) }))),
     renderers: [...renderers.keys()],
+    entry_renderers: [...entryRenderers.keys()],
     providers: named("provider", [...providers].map(offerProvider)),
     unusable,
   });
@@ -441,8 +447,9 @@ export function make(native, flags) {
     if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
     return kept.get(callId);
   };
-  const draw = ({ kind, message, callId, name, input, output, isPartial, isError, width, expanded }) => {
+  const draw = ({ kind, message, entry, callId, name, input, output, isPartial, isError, width, expanded }) => {
     if (kind === "message") return lines(renderers.get(message.customType)?.(message, { expanded }, theme), width);
+    if (kind === "entry") return lines(entryRenderers.get(entry.customType)?.(entry, { expanded }, theme), width);
     const [tool, mine] = [tools.get(name), keptOf(callId)];
     const context = { args: input, toolCallId: callId, state: mine.state, expanded, isPartial: isPartial === true, isError: isError === true, executionStarted: true, argsComplete: true, showImages: false, cwd: host.place.cwd, invalidate: () => undefined, lastComponent: mine[kind] };
     mine[kind] = kind === "call" ? tool?.renderCall?.(input, theme, context) : tool?.renderResult?.({ ...output, isError: isError === true }, { expanded, isPartial: isPartial === true }, theme, context);

@@ -18,7 +18,7 @@ use std::{
 
 use pi_session::{Exposure, Rendering, Subject};
 use pi_transcript::{
-    AgentEvent, Block, Message, ToolCallId, ToolOutput, drawn::Span, event::CompactionReason, json::Open,
+    AgentEvent, Block, Entry, Message, ToolCallId, ToolOutput, drawn::Span, event::CompactionReason, json::Open,
 };
 use ratatui_core::text::Line;
 
@@ -28,7 +28,7 @@ pub use self::{
     item::{Item, Tone},
 };
 pub(crate) use self::{activity::turning, stream::outcome};
-use self::{card::Finished, stream::Streaming};
+use self::{card::Finished, custom::Custom, stream::Streaming};
 use crate::{
     look::{Detail, Look},
     wish::{Action, Part, Place},
@@ -126,6 +126,9 @@ impl Chat {
             AgentEvent::StorageRecovered => self.note(Tone::Good, "the conversation is written to its file again"),
             AgentEvent::Guardrail { message, .. } | AgentEvent::InputNotice { message } => {
                 self.note(Tone::Warning, message.as_str());
+            }
+            AgentEvent::EntryAppended { entry: Entry::Custom(entry) } => {
+                self.items.push_back(Item::Custom(Custom::entry(entry.clone())));
             }
             AgentEvent::TurnStart
             | AgentEvent::TurnEnd { .. }

@@ -977,7 +977,7 @@ fn wanted(app: &mut App) -> Vec<(Place, Option<ResultState>)> {
         Action::Draw { place, rendering } => match rendering.subject {
             Subject::ToolCall(_) => Some((place, None)),
             Subject::ToolResult { state, .. } => Some((place, Some(state))),
-            Subject::Message(_) => None,
+            Subject::Message(_) | Subject::Entry(_) => None,
         },
         _ => None,
     };

@@ -196,8 +196,8 @@ impl Guest for ScriptedGuest {
                     let custom_type = json!(message)["customType"].as_str().unwrap_or_default().to_owned();
                     Trigger::Renderer(custom_type)
                 }
-                // Its tools draw nothing of their own.
-                Subject::ToolCall(_) | Subject::ToolResult { .. } => return Ok(None),
+                // Its tools and entries draw nothing of their own.
+                Subject::Entry(_) | Subject::ToolCall(_) | Subject::ToolResult { .. } => return Ok(None),
             };
             let said = self.perform(&trigger, 0, self.run(&ask)).await?;
             Ok(Some(said.drawn))

@@ -72,6 +72,8 @@ pub struct Registration {
     pub flags: Vec<Flag>,
     pub shortcuts: Vec<Shortcut>,
     pub renderers: Vec<RendererOffer>,
+    /// The types of entries that it draws.
+    pub entry_renderers: Vec<String>,
     pub providers: Vec<ProviderOffer>,
     /// What it registered and cannot be used; the rest counts.
     pub unusable: Vec<UnusableOffer>,
@@ -114,6 +116,7 @@ impl Registration {
             flags: Vec::new(),
             shortcuts: Vec::new(),
             renderers: Vec::new(),
+            entry_renderers: Vec::new(),
             providers: Vec::new(),
             unusable: Vec::new(),
             introduction: None,

@@ -162,6 +162,17 @@ impl Guests {
         attached.render(rendering, cancel).await
     }
 
+    /// The same for an entry.
+    pub async fn render_entry(
+        &self,
+        custom_type: &str,
+        rendering: Rendering,
+        cancel: &CancellationToken,
+    ) -> Option<Vec<String>> {
+        let draws = |registration: &Registration| registration.entry_renderers.iter().any(|kind| kind == custom_type);
+        self.offering(draws)?.render(rendering, cancel).await
+    }
+
     /// Every provider; of several with one name, that of the guest that was attached first.
     pub fn providers(&self) -> Vec<GuestProvider> {
         let mut providers: Vec<GuestProvider> = Vec::new();

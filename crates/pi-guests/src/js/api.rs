@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use pi_exthost::guest::{Rendering, ResultState, Subject, ToolDrawing};
 use pi_extproto::hook::event::Said;
+use pi_transcript::Entry;
 
 use super::{
     job::{JobId, Task},
@@ -122,6 +123,7 @@ fn subject(rendering: &Rendering) -> Json {
     let Rendering { subject, width, expanded } = rendering;
     let mut told = match subject {
         Subject::Message(message) => json!({ "kind": "message", "message": message }),
+        Subject::Entry(entry) => json!({ "kind": "entry", "entry": Entry::Custom((**entry).clone()) }),
         Subject::ToolCall(ToolDrawing { call_id, name, input }) => {
             json!({ "kind": "call", "callId": call_id, "name": name, "input": input })
         }

@@ -26,6 +26,7 @@ pub(crate) struct Offered {
     flags: Vec<Item<OfferedFlag>>,
     shortcuts: Vec<Item<OfferedShortcut>>,
     renderers: Vec<String>,
+    entry_renderers: Vec<String>,
     providers: Vec<Item<Provider>>,
     unusable: Vec<Unusable>,
 }
@@ -135,6 +136,7 @@ impl Offered {
         let shortcut = |shortcut: OfferedShortcut| Shortcut { key: shortcut.key, description: shortcut.description };
         registration.shortcuts = fitting(self.shortcuts, left_out).map(shortcut).collect();
         registration.renderers = self.renderers.into_iter().map(|custom_type| RendererOffer { custom_type }).collect();
+        registration.entry_renderers = self.entry_renderers;
         let provider = |Provider { name, config, streams }| ProviderOffer { name, config, streams };
         registration.providers = fitting(self.providers, left_out).map(provider).collect();
         registration

@@ -156,27 +156,32 @@ impl Mailbox {
         });
     }
 
-    /// Has the extension draw a message whose type it registered for, or a call or result of its tool.
+    /// Has the extension draw a message or an entry whose type it registered for, or a call or result of its tool.
     pub(super) fn draw_for_people(&mut self, rendering: Rendering, reply: oneshot::Sender<Option<Vec<Vec<Span>>>>) {
         let (guests, life) = (Arc::clone(&self.parts.guests), self.life.clone());
         let tool = match &rendering.subject {
-            Subject::Message(_) => None,
+            Subject::Message(_) | Subject::Entry(_) => None,
             Subject::ToolCall(call) | Subject::ToolResult { call, .. } => {
                 self.tools.guests.iter().find(|tool| tool.offer.definition.name == call.name).cloned()
             }
         };
         self.asides.spawn(async move {
-            let kind = match &rendering.subject {
+            let lines = match &rendering.subject {
                 Subject::Message(message) => match &**message {
-                    Message::Custom(custom) => Some(custom.custom_type.clone()),
+                    Message::Custom(custom) => {
+                        let kind = custom.custom_type.clone();
+                        guests.render_message(&kind, rendering, &life).await
+                    }
                     _ => None,
                 },
-                Subject::ToolCall(_) | Subject::ToolResult { .. } => None,
-            };
-            let lines = match (kind, tool) {
-                (Some(kind), _) => guests.render_message(&kind, rendering, &life).await,
-                (None, Some(tool)) => tool.render(rendering, &life).await,
-                (None, None) => None,
+                Subject::Entry(entry) => {
+                    let kind = entry.custom_type.clone();
+                    guests.render_entry(&kind, rendering, &life).await
+                }
+                Subject::ToolCall(_) | Subject::ToolResult { .. } => match tool {
+                    Some(tool) => tool.render(rendering, &life).await,
+                    None => None,
+                },
             };
             answer(reply, lines.map(|lines| styled(&Frame { lines })));
         });

@@ -1,7 +1,7 @@
-//! A message of an extension, drawn by it if it wants to.
+//! A message or an entry of an extension, drawn by it if it wants to.
 
 use pi_session::Subject;
-use pi_transcript::{Message, drawn::Span, message::CustomMessage};
+use pi_transcript::{Message, drawn::Span, entry::CustomEntry, message::CustomMessage};
 use ratatui_core::text::Line;
 
 use super::sketch::Sketch;
@@ -11,21 +11,35 @@ use crate::{
     text::{printable, shorten_line},
 };
 
-/// A message and what it looks like.
+/// What it is, and what it looks like.
 #[derive(Debug, Clone)]
 pub struct Custom {
-    message: Box<CustomMessage>,
+    what: What,
     sketch: Sketch,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Message(Box<CustomMessage>),
+    /// No model sees it, and people do if somebody draws it.
+    Entry(Box<CustomEntry>),
 }
 
 impl Custom {
     pub(super) fn new(message: CustomMessage) -> Self {
-        Self { message: Box::new(message), sketch: Sketch::default() }
+        Self { what: What::Message(Box::new(message)), sketch: Sketch::default() }
+    }
+
+    pub(super) fn entry(entry: CustomEntry) -> Self {
+        Self { what: What::Entry(Box::new(entry)), sketch: Sketch::default() }
     }
 
     /// What is to be drawn, the first time that somebody asks.
     pub(super) fn ask(&mut self) -> Option<Subject> {
-        self.sketch.ask().then(|| Subject::Message(Box::new(Message::Custom((*self.message).clone()))))
+        self.sketch.ask().then(|| match &self.what {
+            What::Message(message) => Subject::Message(Box::new(Message::Custom((**message).clone()))),
+            What::Entry(entry) => Subject::Entry(entry.clone()),
+        })
     }
 
     /// Takes what the extension has drawn, if it did, unless it is decided already.
@@ -37,16 +51,17 @@ impl Custom {
         self.sketch.is_decided()
     }
 
-    /// Until it is drawn, and where nobody draws it, its text stands below its type.
+    /// Until it is drawn, and where nobody draws it, the text of a message stands below its type; an entry has none.
     pub(super) fn lines(&self, look: &Look<'_>) -> Vec<Line<'static>> {
-        match self.sketch.lines() {
-            Some(lines) => lines.iter().map(|line| shorten_line(line.clone(), look.width)).collect(),
-            None => {
-                let kind = printable(&self.message.custom_type);
+        match (self.sketch.lines(), &self.what) {
+            (Some(lines), _) => lines.iter().map(|line| shorten_line(line.clone(), look.width)).collect(),
+            (None, What::Message(message)) => {
+                let kind = printable(&message.custom_type);
                 let mut lines = vec![Line::styled(format!("[{kind}]"), look.theme.accent)];
-                lines.extend(markdown::render(&self.message.content.text(), look.width, look.theme));
+                lines.extend(markdown::render(&message.content.text(), look.width, look.theme));
                 lines
             }
+            (None, What::Entry(_)) => Vec::new(),
         }
     }
 }

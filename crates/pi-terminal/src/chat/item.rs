@@ -46,7 +46,7 @@ pub enum Item {
     Prose(Prose),
     Thinking(Thinking),
     Card(Card),
-    /// A message of an extension.
+    /// A message or an entry of an extension.
     Custom(Custom),
     /// What stands for a part of the conversation.
     Summary {
