@@ -22,16 +22,17 @@ use crate::{
         self,
         protocol::{Answer, Built, Found, Place, Purpose, Question, Request},
     },
-    cache::Module,
+    cache::{Bytecode, Cache, Module},
     component::{self, COMPONENT_ENGINE},
     container,
     crates::{self, Progress},
-    fault::{BuildFault, Fault},
+    fault::{BuildFault, CacheFault, Fault},
     file, rules,
     scan::Scan,
     scripts,
     shims::{HOST_MODULES, engine_version},
     source::{Source, is_script, sources},
+    source_map::SourceMap,
 };
 
 /// Many times what the largest extension takes.
@@ -259,6 +260,21 @@ fn fault(fault: bundler::protocol::Fault, root: &Path) -> Fault {
     Fault { message: fault.message, hint: fault.hint, place, line, length }
 }
 
+/// What the engine says of a place in a bundle.
+fn unreadable(message: &str, map: &SourceMap, (line, column): (u32, u32)) -> Fault {
+    let found = map.find(line, column);
+    Fault {
+        message: format!("the engine cannot read this: {message}"),
+        hint: Some("write it in other words; the engine is QuickJS, and knows the language up to ES2023".to_owned()),
+        line: found.as_ref().and_then(|it| map.line(it)).unwrap_or_default(),
+        place: found.map(|it| {
+            let file = it.source.trim_start_matches("../").to_owned();
+            SourcePlace { file, line: it.line, column: it.column }
+        }),
+        length: 1,
+    }
+}
+
 fn shown_place(place: &Place, root: &Path) -> SourcePlace {
     SourcePlace { file: name_of(&place.file, root), line: place.line, column: place.column }
 }
@@ -455,8 +471,22 @@ impl Artifact {
         }
     }
 
+    /// The bytecode of the script, compiled at first use; a component has none. What the engine cannot read is shown as it
+    /// stands in the sources.
+    pub fn bytecode(&self, cache: &Cache) -> Result<Option<Bytecode>, BuildFault> {
+        let Some(module) = self.module() else { return Ok(None) };
+        let compiled = cache.bytecode(&module).map_err(|fault| match fault {
+            CacheFault::Syntax { message, at: Some(at), .. } => {
+                let map = SourceMap::new(self.source_map().into());
+                BuildFault::Sources { faults: vec![unreadable(&message, &map, at)] }
+            }
+            other => BuildFault::Cache(other),
+        });
+        compiled.map(Some)
+    }
+
     /// The bundle, for the cache to compile; a component has none.
-    pub fn module(&self) -> Option<Module> {
+    fn module(&self) -> Option<Module> {
         match &self.code {
             Code::Script { bundle, .. } => {
                 let name = format!("pi:bundle/{}", self.descriptor.name);

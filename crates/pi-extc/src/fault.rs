@@ -50,6 +50,8 @@ pub enum BuildFault {
     TooLong { limit: Duration },
     #[error("the bundler ended without an answer ({status}): {said}")]
     Died { status: String, said: String },
+    #[error(transparent)]
+    Cache(CacheFault),
     #[error("the folder with assets holds too much: more than {limit} {unit}")]
     TooMuch { limit: u64, unit: &'static str },
 }
@@ -76,7 +78,12 @@ pub enum CacheFault {
     #[error("no random numbers here")]
     NoRandom,
     #[error("{module} is not a program: {message}")]
-    Syntax { module: String, message: String },
+    Syntax {
+        module: String,
+        message: String,
+        /// Line and column, from one, if the engine says them.
+        at: Option<(u32, u32)>,
+    },
     #[error("the engine does not start")]
     Engine,
 }
@@ -134,6 +141,7 @@ impl BuildFault {
             Self::Died { .. } => {
                 "if it ran out of memory the extension imports too much; otherwise report it with the sources"
             }
+            Self::Cache(fault) => fault.hint(),
             Self::TooMuch { .. } => "name the files that belong to the extension in \"assets\" of extension.json",
         }
     }

@@ -53,6 +53,14 @@ struct Written {
     mappings: String,
 }
 
+/// What the sources say, which is much more than where they are.
+#[derive(Deserialize)]
+struct Contents {
+    sources: Vec<String>,
+    #[serde(default, rename = "sourcesContent")]
+    contents: Vec<Option<String>>,
+}
+
 impl SourceMap {
     pub fn new(text: Arc<str>) -> Self {
         Self { inner: Arc::new(Inner { text, read: OnceLock::new() }) }
@@ -68,6 +76,14 @@ impl SourceMap {
         let segment = segments.get(after.checked_sub(1)?)?;
         let source = table.sources.get(segment.source)?.clone();
         Some(Position { source, line: segment.line + 1, column: segment.source_column + 1 })
+    }
+
+    /// The line that something was found in, as it was written; nothing if the map does not have it.
+    pub(crate) fn line(&self, position: &Position) -> Option<String> {
+        let Contents { sources, contents } = serde_json::from_str(&self.inner.text).ok()?;
+        let source = sources.iter().position(|it| *it == position.source)?;
+        let text = contents.into_iter().nth(source)??;
+        text.lines().nth(usize::try_from(position.line.checked_sub(1)?).ok()?).map(str::to_owned)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::thread;
 
 use rquickjs::{
-    CatchResultExt as _, Context, Ctx, Module as JsModule, Runtime, WriteOptions,
+    CatchResultExt as _, CaughtError, Context, Ctx, Module as JsModule, Runtime, WriteOptions,
     loader::{ImportAttributes, Loader, Resolver},
     module::Declared,
 };
@@ -61,6 +61,20 @@ fn compile_here(module: &Module) -> Result<Vec<u8>, CacheFault> {
         let written = JsModule::declare(ctx.clone(), module.name.as_str(), module.source.as_bytes())
             .and_then(|declared| declared.write(options))
             .catch(&ctx);
-        written.map_err(|error| CacheFault::Syntax { module: module.name.clone(), message: error.to_string() })
+        written.map_err(|error| {
+            let (message, at) = match &error {
+                CaughtError::Exception(thrown) => (thrown.message(), thrown.stack().and_then(|stack| place(&stack))),
+                CaughtError::Error(_) | CaughtError::Value(_) => (None, None),
+            };
+            let message = message.unwrap_or_else(|| error.to_string());
+            CacheFault::Syntax { module: module.name.clone(), message, at }
+        })
     })
+}
+
+/// Line and column of the first line of a stack, which ends with them: `    at pi:bundle/name:2:204`.
+fn place(stack: &str) -> Option<(u32, u32)> {
+    let mut parts = stack.lines().next()?.trim_end_matches(')').rsplitn(3, ':');
+    let (column, line) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    Some((line, column))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pi_extc::{BuildFault, Workshop, build, frame, read_container, write_container};
+use pi_extc::{BuildFault, Code, Workshop, build, frame, read_container, write_container};
 
 use super::house::{House, said};
 
@@ -194,6 +194,19 @@ async fn faults_show_file_line_and_code() {
             assert!(shown.contains(part), "{part}: {shown}");
         }
         std::fs::remove_file(house.root().join("../../secret.json")).expect("removed");
+    }
+}
+
+#[tokio::test]
+async fn what_the_engine_cannot_read_is_shown_in_the_sources() {
+    let house = House::new(&[("index.ts", "export default function (pi) {\n  pi.say('a');\n  pi.shout('b');\n}")]);
+    let mut artifact = house.built().await;
+    // As if the engine did not know a word of it.
+    let Code::Script { bundle, .. } = &mut artifact.code else { panic!("a component") };
+    *bundle = bundle.replace("shout(", "shout)").into();
+    let shown = artifact.bytecode(&house.cache()).expect_err("it is no program").to_string();
+    for part in ["the engine cannot read this", "--> index.ts:3:", "3 |   pi.shout('b');", "^"] {
+        assert!(shown.contains(part), "{part}: {shown}");
     }
 }
 

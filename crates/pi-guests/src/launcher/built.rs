@@ -155,11 +155,9 @@ impl Built {
             let message = format!("the mode is strict, and it uses what extensions may not: {}", in_words(&blocked));
             return Err(LaunchFault::Unusable { message });
         }
-        let code = match (&artifact.code, artifact.module()) {
-            (Code::Script { source_map, .. }, Some(module)) => {
-                let bytecode = yard.stock.cache().bytecode(&module);
-                let bytecode =
-                    bytecode.map_err(|fault| LaunchFault::Unusable { message: told(&fault, fault.hint()) })?;
+        let bytecode = artifact.bytecode(yard.stock.cache()).map_err(|fault| unusable(&fault))?;
+        let code = match (&artifact.code, bytecode) {
+            (Code::Script { source_map, .. }, Some(bytecode)) => {
                 Compiled::Script { code: js::Code::Compiled(bytecode), source_map: Arc::clone(source_map) }
             }
             (Code::Component(bytes), _) => {

@@ -48,8 +48,7 @@ pub(crate) fn run(
     for loaded in &built {
         let folder = target(arguments, loaded, several);
         let artifact = &loaded.artifact;
-        if let Some(module) = artifact.module() {
-            let code = cache.bytecode(&module).map_err(ExtFailure::Cache)?;
+        if let Some(code) = artifact.bytecode(&cache).map_err(ExtFailure::Build)? {
             console.remark(&format!(
                 "compiled {}: {} bytes of bytecode in the cache",
                 artifact.name(),
