@@ -5,6 +5,8 @@
 mod builtin;
 #[path = "bundler/embed.rs"]
 mod embed;
+#[path = "bundler/globals.rs"]
+mod globals;
 #[path = "bundler/pack.rs"]
 mod pack;
 #[path = "bundler/plugin.rs"]

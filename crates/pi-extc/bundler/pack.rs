@@ -12,13 +12,14 @@ use rolldown::{
     RawCompressOptions, RawMangleOptions, RawMinifyOptions, RawMinifyOptionsDetailed, ResolveOptions, SourceMapType,
     TsConfig,
 };
-use rolldown_common::{Output, OutputChunk};
+use rolldown_common::{DecoratorOptions, Output, OutputChunk};
 use rolldown_error::{BuildDiagnostic, DiagnosticOptions};
 
 use super::{
-    plugin::{Hall, PRELUDE, State},
+    plugin::{Hall, PRELUDE, State, is_inside_package},
     protocol::{Answer, Built, Fault, Found, Place, Purpose, Request},
     rule::Rule,
+    scan::Wants,
 };
 
 /// The newest edition of the language that the engine knows whole.
@@ -34,15 +35,13 @@ pub(crate) async fn pack(request: Request) -> Answer {
         Ok(mut bundler) => bundler.generate().await,
         Err(error) => Err(error),
     };
-    let outside = state.outside();
-    if !outside.is_empty() {
-        return Answer::Refused(outside);
+    let refused = state.refused();
+    if !refused.is_empty() {
+        return Answer::Refused(refused);
     }
     let output = match built {
         Ok(output) => output,
-        Err(errors) => {
-            return Answer::Refused(errors.into_vec().iter().map(|it| fault(it, &state.request.root)).collect());
-        }
+        Err(errors) => return Answer::Refused(errors.into_vec().iter().map(|it| fault(it, &state)).collect()),
     };
     let chunk = output.assets.iter().find_map(|it| match it {
         Output::Chunk(chunk) => Some(chunk),
@@ -96,6 +95,8 @@ fn options(request: &Request) -> BundlerOptions {
         }),
         transform: Some(BundlerTransformOptions {
             target: Some(rolldown_common::Either::Left(EDITION.to_owned())),
+            // As Pi reads them. Fields that are an `accessor` are written in older words with them.
+            decorator: Some(DecoratorOptions { legacy: Some(true), ..DecoratorOptions::default() }),
             ..BundlerTransformOptions::default()
         }),
         ..BundlerOptions::default()
@@ -105,16 +106,24 @@ fn options(request: &Request) -> BundlerOptions {
 fn finished(chunk: &OutputChunk, state: &State) -> Answer {
     // What was shaken off is not part of the extension, and nothing is said about it.
     let kept: BTreeSet<&Path> = chunk.modules.keys.iter().map(|id| Path::new(id.as_str())).collect();
-    let scanned = state.take_scans();
+    let mut scanned = state.take_scans();
+    scanned.retain(|file, _| kept.contains(file.as_path()));
+    let defined: BTreeSet<String> = scanned.values().flat_map(|scan| scan.wants.defined()).cloned().collect();
     let (mut findings, mut faults) = (Vec::new(), Vec::new());
     let (mut assets, mut capabilities) = (BTreeSet::new(), BTreeSet::new());
-    for (file, scan) in scanned.iter().filter(|(file, _)| kept.contains(file.as_path())) {
+    for (file, scan) in &scanned {
         findings.extend(scan.findings.iter().cloned());
+        match state.request.purpose {
+            Purpose::Script => findings.extend(told(file, &scan.wants, &defined)),
+            // The engine that it takes along is another.
+            Purpose::Component => {}
+        }
         let lost = scan.imports.iter().filter_map(|import| state.judge(file, import));
         match state.request.purpose {
             Purpose::Script => findings.extend(lost),
             Purpose::Component => faults.extend(lost.map(unavailable)),
         }
+        faults.extend(scan.broken_patterns.iter().map(no_pattern));
         assets.extend(scan.assets.iter().cloned());
         capabilities.extend(scan.capabilities.iter().map(|&it| it.to_owned()));
     }
@@ -150,6 +159,22 @@ fn finished(chunk: &OutputChunk, state: &State) -> Answer {
     }))
 }
 
+/// What a file uses and nobody has: each use in the extension's own files, the first of each name in those of packages, whose
+/// author does not read this.
+fn told(file: &Path, wants: &Wants, defined: &BTreeSet<String>) -> Vec<Found> {
+    let mut missing: Vec<Found> = wants.missing(defined).cloned().collect();
+    if is_inside_package(&file.to_string_lossy()) {
+        let mut names = BTreeSet::new();
+        missing.retain(|found| names.insert(found.subject.clone()));
+    }
+    missing
+}
+
+fn no_pattern(place: &Place) -> Fault {
+    let message = "this is no regular expression".to_owned();
+    Fault { message, hint: Some("correct the pattern or its flags".to_owned()), place: Some(place.clone()) }
+}
+
 /// An import that a component cannot have.
 fn unavailable(found: Found) -> Fault {
     let hint = "import a connector such as pi:extension/fs@1.0.0, or leave \"engine\": \"wasm\" out of extension.json";
@@ -165,16 +190,31 @@ fn moved_down(map: &str) -> String {
     map.replacen("\"mappings\":\"", "\"mappings\":\";", 1)
 }
 
+fn fault(error: &BuildDiagnostic, state: &State) -> Fault {
+    let root = &state.request.root;
+    let options = DiagnosticOptions { cwd: root.clone() };
+    let place = match error.to_diagnostic_with(&options).get_primary_location() {
+        Some((file, line, column, _)) => {
+            let file = root.join(PathBuf::from(file));
+            let (line, column) = (u32::try_from(line).unwrap_or(1), u32::try_from(column).unwrap_or(0) + 1);
+            let text = read(&file);
+            let column = state.before_edits(&file, &text, line, column);
+            let text = text.lines().nth((line as usize).saturating_sub(1)).unwrap_or_default().to_owned();
+            Place { file, line, column, length: 1, text }
+        }
+        // Of what says nothing about its place at least the file is known: its own, or the one where all begins.
+        None => {
+            let named = error.id().map(|id| root.join(id)).filter(|file| file.is_file());
+            let file = named.unwrap_or_else(|| state.request.entry.clone());
+            let text = read(&file).lines().next().unwrap_or_default().to_owned();
+            Place { file, line: 1, column: 1, length: 1, text }
+        }
+    };
+    Fault { message: error.to_message_with(&options), hint: None, place: Some(place) }
+}
+
+/// What stands in a file; nothing of one that is no text.
 #[expect(clippy::disallowed_methods, reason = "the line is shown as it is written")]
-fn fault(error: &BuildDiagnostic, root: &Path) -> Fault {
-    let options = DiagnosticOptions { cwd: root.to_path_buf() };
-    let diagnostic = error.to_diagnostic_with(&options);
-    let place = diagnostic.get_primary_location().map(|(file, line, column, _)| {
-        let file = root.join(PathBuf::from(file));
-        let (line, column) = (u32::try_from(line).unwrap_or(1), u32::try_from(column).unwrap_or(0) + 1);
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let text = text.lines().nth((line as usize).saturating_sub(1)).unwrap_or_default().to_owned();
-        Place { file, line, column, length: 1, text }
-    });
-    Fault { message: error.to_message_with(&options), hint: None, place }
+fn read(file: &Path) -> String {
+    std::fs::read_to_string(file).unwrap_or_default()
 }

@@ -31,6 +31,8 @@ pub(crate) const PRELUDE: &str = r#"import{shim as __pi_shim,missing as __pi_mis
 
 const SHIM: &str = "\0pi:shim:";
 const MISSING: &str = "\0pi:missing:";
+/// The same where somebody stands by for the error. How it was asked for follows, and the name.
+const ABSENT: &str = "\0pi:absent:";
 const TEXT: &str = "?pi:text";
 /// An address may hold a whole program.
 const LONGEST_SUBJECT: usize = 80;
@@ -54,8 +56,17 @@ struct Collected {
     missing: BTreeSet<String>,
     /// Folders of packages that were resolved by name.
     packages: BTreeSet<PathBuf>,
-    /// Imports of files that the extension has no business with.
-    outside: Vec<(PathBuf, String)>,
+    /// Imports of files that cannot be had.
+    refused: Vec<Refused>,
+}
+
+/// An import of a file that is there, and that the extension cannot have.
+#[derive(Debug)]
+struct Refused {
+    importer: PathBuf,
+    specifier: String,
+    message: String,
+    hint: &'static str,
 }
 
 #[derive(Debug)]
@@ -86,23 +97,47 @@ impl State {
     pub(crate) fn judge(&self, file: &Path, import: &Import) -> Option<Found> {
         let key = (file.to_path_buf(), import.specifier.clone());
         let rule = self.collected().lost.get(&key).copied()?;
+        // Whoever stands by for a package that is not there goes on without it.
+        let is_missing = matches!(rule, Rule::MissingPackage | Rule::MissingFile);
+        if import.is_tried && is_missing && self.request.purpose == Purpose::Script {
+            return None;
+        }
         let subject = import.specifier.chars().take(LONGEST_SUBJECT).collect();
         Some(Found { rule, subject, place: import.place.clone() })
     }
 
-    /// Imports that leave the extension's folder, as faults.
-    pub(crate) fn outside(&self) -> Vec<Fault> {
+    /// What the extension may not have, or what nobody could run.
+    pub(crate) fn refused(&self) -> Vec<Fault> {
         let collected = self.collected();
-        let place = |file: &Path, specifier: &str| -> Option<Place> {
-            let imports = &collected.scans.get(file)?.imports;
-            imports.iter().find(|it| it.specifier == specifier).map(|it| it.place.clone())
+        let place = |it: &Refused| -> Option<Place> {
+            let imports = &collected.scans.get(&it.importer)?.imports;
+            imports.iter().find(|import| import.specifier == it.specifier).map(|import| import.place.clone())
         };
-        let fault = |(file, specifier): &(PathBuf, String)| Fault {
-            message: format!("`{specifier}` lies outside the extension's folder, or is hidden in it"),
-            hint: Some("move it into the folder, or make a package of it; data outside is read at run time".to_owned()),
-            place: place(file, specifier),
-        };
-        collected.outside.iter().map(fault).collect()
+        let fault =
+            |it: &Refused| Fault { message: it.message.clone(), hint: Some(it.hint.to_owned()), place: place(it) };
+        let mut faults: Vec<Fault> = collected.refused.iter().map(fault).collect();
+        // An extension is compiled as a whole: if one of its files has decorators of the standard, they all have.
+        let own = |file: &Path| !is_inside_package(&file.to_string_lossy());
+        let has_contexts = collected.scans.iter().any(|(file, scan)| own(file) && scan.decorators.knows_contexts());
+        for (file, scan) in &collected.scans {
+            let has_contexts = if own(file) { has_contexts } else { scan.decorators.knows_contexts() };
+            faults.extend(scan.decorators.faults(has_contexts));
+        }
+        faults
+    }
+
+    /// What a file that was scanned was like before it was edited: the place there of a place in what the bundler saw.
+    pub(crate) fn before_edits(&self, file: &Path, text: &str, line: u32, column: u32) -> u32 {
+        self.collected().scans.get(file).map_or(column, |scan| scan.before_edits(text, line, column))
+    }
+
+    /// Whether everybody in a file who asks for a name in this way stands by for the error.
+    fn is_tried(&self, importer: Option<&str>, specifier: &str, kind: ImportKind) -> bool {
+        let collected = self.collected();
+        let scan = importer.and_then(|it| collected.scans.get(Path::new(it)));
+        let imports = scan.into_iter().flat_map(|it| &it.imports);
+        let same: Vec<&Import> = imports.filter(|it| it.specifier == specifier && it.kind == kind).collect();
+        !same.is_empty() && same.iter().all(|it| it.is_tried)
     }
 
     /// Whether the importer asked for the words of the file.
@@ -118,13 +153,28 @@ impl State {
         self.collected().lost.insert(key, rule);
     }
 
-    /// A module that stands for something that is not there.
-    fn lose(&self, importer: Option<&str>, specifier: &str, rule: Rule) -> HookResolveIdOutput {
+    /// A module that stands for something that is not there: it fails when it is used, or when it is loaded if somebody
+    /// stands by for that.
+    fn lose(&self, args: &HookResolveIdArgs<'_>, rule: Rule) -> HookResolveIdOutput {
+        let (importer, specifier) = (args.importer, args.specifier);
         self.note(importer, specifier, rule);
         if rule == Rule::MissingPackage {
             self.collected().missing.insert(specifier.to_owned());
         }
+        if self.is_tried(importer, specifier, args.kind) {
+            let how = if args.kind == ImportKind::Require { "require" } else { "import" };
+            let side_effects = Some(HookSideEffects::NoTreeshake);
+            return HookResolveIdOutput { side_effects, ..id(format!("{ABSENT}{how}:{specifier}")) };
+        }
         HookResolveIdOutput { side_effects: Some(HookSideEffects::False), ..id(format!("{MISSING}{specifier}")) }
+    }
+
+    /// An import that is refused, with what stands for it until that is told.
+    fn refuse(&self, args: &HookResolveIdArgs<'_>, message: String, hint: &'static str) -> HookResolveIdOutput {
+        let (importer, specifier) = (args.importer.unwrap_or_default().into(), args.specifier.to_owned());
+        let stand_in = id(format!("{MISSING}{specifier}"));
+        self.collected().refused.push(Refused { importer, specifier, message, hint });
+        stand_in
     }
 
     /// Whether a file that a name led to may be read, and remembers the packages on the way.
@@ -160,6 +210,11 @@ fn read(path: &str) -> std::io::Result<String> {
     std::fs::read_to_string(path)
 }
 
+/// As a text of JavaScript.
+fn quoted(text: &str) -> String {
+    serde_json::Value::String(text.to_owned()).to_string()
+}
+
 fn is_native(name: &str) -> bool {
     name.ends_with(".node")
 }
@@ -168,7 +223,8 @@ fn is_dotted(name: Component<'_>) -> bool {
     name.as_os_str().to_string_lossy().starts_with('.')
 }
 
-fn is_inside_package(file: &str) -> bool {
+/// Whether a file belongs to a package that was installed.
+pub(crate) fn is_inside_package(file: &str) -> bool {
     Path::new(file).components().any(|part| part.as_os_str() == NODE_MODULES)
 }
 
@@ -191,41 +247,54 @@ impl Plugin for Hall {
             return Ok(Some(HookResolveIdOutput { external: Some(true.into()), ..id(specifier.to_owned()) }));
         }
         if let Some(shim) = state.request.hosts.get(specifier) {
-            // A module that loads, and whose use throws, is to be told of all the same.
-            if let Some(rule) = builtin::rule_of_shim(specifier) {
-                state.note(importer, specifier, rule);
+            match builtin::rule_of_shim(specifier) {
+                // It would load, and there would be nothing in it.
+                Some(rule @ Rule::Unsupported) if state.is_tried(importer, specifier, args.kind) => {
+                    return Ok(Some(state.lose(args, rule)));
+                }
+                // A module that loads, and whose use throws, is to be told of all the same.
+                Some(rule) => state.note(importer, specifier, rule),
+                None => {}
             }
             let side_effects = Some(HookSideEffects::False);
             return Ok(Some(HookResolveIdOutput { side_effects, ..id(format!("{SHIM}{shim}")) }));
         }
         if let Some(rule) = builtin::rule(specifier) {
-            return Ok(Some(state.lose(importer, specifier, rule)));
+            return Ok(Some(state.lose(args, rule)));
         }
         if is_native(specifier) {
-            return Ok(Some(state.lose(importer, specifier, Rule::Native)));
+            return Ok(Some(state.lose(args, Rule::Native)));
         }
         if let Some(data) = specifier.strip_prefix("data:") {
             // Data is data; code in an address is code that nobody looks at.
             let is_data = data.starts_with("application/json");
-            return Ok((!is_data).then(|| state.lose(importer, specifier, Rule::Forbidden)));
+            return Ok((!is_data).then(|| state.lose(args, Rule::Forbidden)));
         }
         let options = PluginContextResolveOptions { import_kind: args.kind, ..PluginContextResolveOptions::default() };
         match context.resolve(specifier, importer, Some(options)).await? {
-            Ok(resolved) if is_native(resolved.id.as_str()) => Ok(Some(state.lose(importer, specifier, Rule::Native))),
+            Ok(resolved) if is_native(resolved.id.as_str()) => Ok(Some(state.lose(args, Rule::Native))),
             // A package says that there is nothing for this platform; the bundler knows what that is.
             Ok(resolved) if !Path::new(resolved.id.as_str()).is_absolute() => Ok(None),
             Ok(resolved) if !state.admits(specifier, &resolved) => {
-                let importer = importer.unwrap_or_default().into();
-                state.collected().outside.push((importer, specifier.to_owned()));
-                Ok(Some(id(format!("{MISSING}{specifier}"))))
+                let message = format!("`{specifier}` lies outside the extension's folder, or is hidden in it");
+                let hint = "move it into the folder, or make a package of it; data outside is read at run time";
+                Ok(Some(state.refuse(args, message, hint)))
             }
-            Ok(resolved) if state.wants_text(importer, specifier) => {
-                Ok(Some(id(format!("{}{TEXT}", resolved.id.as_str()))))
-            }
+            Ok(resolved) if state.wants_text(importer, specifier) => Ok(Some(match read(resolved.id.as_str()) {
+                Ok(_) => id(format!("{}{TEXT}", resolved.id.as_str())),
+                Err(error) => {
+                    let message = format!("`{specifier}` cannot be read as text: {error}");
+                    state.refuse(args, message, "only texts can be imported; read other files at run time")
+                }
+            })),
             Ok(resolved) => Ok(Some(HookResolveIdOutput::from_resolved_id(resolved))),
-            Err(_) if !is_path(specifier) => Ok(Some(state.lose(importer, specifier, Rule::MissingPackage))),
-            Err(_) if importer.is_some_and(is_inside_package) || args.kind == ImportKind::NewUrl => {
-                Ok(Some(state.lose(importer, specifier, Rule::MissingFile)))
+            Err(_) if !is_path(specifier) => Ok(Some(state.lose(args, Rule::MissingPackage))),
+            Err(_)
+                if importer.is_some_and(is_inside_package)
+                    || args.kind == ImportKind::NewUrl
+                    || state.is_tried(importer, specifier, args.kind) =>
+            {
+                Ok(Some(state.lose(args, Rule::MissingFile)))
             }
             Err(_) => Ok(None),
         }
@@ -240,22 +309,25 @@ impl Plugin for Hall {
                 ..HookLoadOutput::default()
             }));
         }
-        let call = match (args.id.strip_prefix(SHIM), args.id.strip_prefix(MISSING)) {
-            (Some(shim), _) => ("__pi_host", shim),
-            (None, Some(package)) => ("__pi_gone", package),
-            (None, None) => {
-                if !args.id.starts_with('\0') {
-                    self.0.collected().sources.insert(args.id.into());
-                }
-                return Ok(None);
+        let (code, side_effects) = if let Some(shim) = args.id.strip_prefix(SHIM) {
+            (format!("module.exports=__pi_host({})", quoted(shim)), HookSideEffects::False)
+        } else if let Some(package) = args.id.strip_prefix(MISSING) {
+            (format!("module.exports=__pi_gone({})", quoted(package)), HookSideEffects::False)
+        } else if let Some((how, package)) = args.id.strip_prefix(ABSENT).and_then(|it| it.split_once(':')) {
+            // A module that throws while it is loaded is one without exports the next time; this one throws each time.
+            let call = format!("__pi_missing({},{})", quoted(package), quoted(how));
+            let code = format!("Object.defineProperty(module,\"exports\",{{get(){{return {call}}}}})");
+            (code, HookSideEffects::NoTreeshake)
+        } else {
+            if !args.id.starts_with('\0') {
+                self.0.collected().sources.insert(args.id.into());
             }
+            return Ok(None);
         };
-        let (function, name) = call;
-        let name = serde_json::to_string(name)?;
         Ok(Some(HookLoadOutput {
-            code: format!("module.exports={function}({name})").into(),
+            code: code.into(),
             module_type: Some(ModuleType::Js),
-            side_effects: Some(HookSideEffects::False),
+            side_effects: Some(side_effects),
             ..HookLoadOutput::default()
         }))
     }
@@ -271,11 +343,7 @@ impl Plugin for Hall {
         }
         let file = PathBuf::from(args.id);
         let Some(scan) = scan::scan(&file, args.code, args.module_type, &self.0.request) else { return Ok(None) };
-        let code = match self.0.request.purpose {
-            Purpose::Script => scan.edited(args.code),
-            // There is nothing that the edits could lead to.
-            Purpose::Component => None,
-        };
+        let code = scan.edited(args.code);
         self.0.collected().scans.insert(file, scan);
         // Edits stay on their line, so that the map needs to know nothing of them.
         Ok(code.map(|code| HookTransformOutput {

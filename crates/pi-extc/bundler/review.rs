@@ -31,6 +31,7 @@ pub(crate) fn review(request: ScanRequest) -> Answer {
     };
     let mut capabilities: BTreeSet<&str> = scan.capabilities;
     let mut findings = scan.findings;
+    findings.extend(scan.wants.missing(scan.wants.defined()).cloned());
     for import in &scan.imports {
         let names = names_of(&import.specifier, &request.hosts);
         capabilities.extend(names.iter().flat_map(|name| scan::needs_of(name)));
@@ -51,6 +52,9 @@ fn rule(import: &Import, names: &[&str]) -> Option<Rule> {
     match names.first() {
         Some(name) => builtin::rule_of_shim(name),
         None if import.specifier.ends_with(".node") => Some(Rule::Native),
-        None => Some(builtin::rule(&import.specifier).unwrap_or(Rule::MissingPackage)),
+        None => match builtin::rule(&import.specifier) {
+            None if import.is_tried => None,
+            rule => Some(rule.unwrap_or(Rule::MissingPackage)),
+        },
     }
 }

@@ -21,6 +21,8 @@ pub(crate) enum Rule {
     Process,
     #[serde(rename = "api.prototype")]
     Prototype,
+    #[serde(rename = "api.global")]
+    AbsentGlobal,
     #[serde(rename = "import.forbidden")]
     Forbidden,
     #[serde(rename = "import.unsupported")]

@@ -1,8 +1,12 @@
 //! Looks at the syntax tree of one file: what it imports, what it may not do, what it seems to need, and which of its words
 //! mean its own place.
 
+#[path = "scan/absent.rs"]
+mod absent;
 #[path = "scan/capability.rs"]
 mod capability;
+#[path = "scan/decorators.rs"]
+mod decorators;
 #[path = "scan/learn.rs"]
 mod learn;
 #[path = "scan/meaning.rs"]
@@ -18,12 +22,14 @@ use std::{
 use oxc::{
     allocator::Allocator,
     ast_visit::Visit as _,
-    parser::Parser,
+    parser::{ParseOptions, Parser},
     semantic::SemanticBuilder,
     span::{SourceType, Span},
 };
 use rolldown::ModuleType;
+use rolldown_common::ImportKind;
 
+pub(crate) use self::{absent::Wants, decorators::Decorators};
 use super::{
     protocol::{Found, Place, Request},
     rule::Rule,
@@ -39,6 +45,10 @@ pub(crate) struct Scan {
     pub(crate) imports: Vec<Import>,
     pub(crate) assets: Vec<PathBuf>,
     pub(crate) capabilities: BTreeSet<&'static str>,
+    pub(crate) wants: Wants,
+    pub(crate) decorators: Decorators,
+    /// Regular expressions that are none, which the engine would refuse without a word about where they are.
+    pub(crate) broken_patterns: Vec<Place>,
     edits: Vec<Edit>,
 }
 
@@ -47,7 +57,10 @@ pub(crate) struct Scan {
 pub(crate) struct Import {
     pub(crate) specifier: String,
     pub(crate) place: Place,
+    pub(crate) kind: ImportKind,
     pub(crate) as_what: As,
+    /// Whether somebody stands by for the case that there is nothing of that name.
+    pub(crate) is_tried: bool,
 }
 
 /// What an import makes of the file that it names.
@@ -77,7 +90,8 @@ struct Source<'s> {
 /// Nothing if it is no program: the bundler then says why, with the place.
 pub(crate) fn scan(file: &Path, text: &str, kind: &ModuleType, request: &Request) -> Option<Scan> {
     let allocator = Allocator::default();
-    let parsed = Parser::new(&allocator, text, source_type(file, kind)).parse();
+    let options = ParseOptions { parse_regular_expression: true, ..ParseOptions::default() };
+    let parsed = Parser::new(&allocator, text, source_type(file, kind)).with_options(options).parse();
     if parsed.panicked {
         return None;
     }
@@ -91,7 +105,9 @@ pub(crate) fn scan(file: &Path, text: &str, kind: &ModuleType, request: &Request
     let known = learner.into_known();
     let mut reporter = report::Reporter::new(&known, &source, request);
     reporter.visit_program(&parsed.program);
-    Some(reporter.finish())
+    let wants = absent::find(&parsed.program, semantic.scoping(), &source);
+    let decorators = decorators::find(&parsed.program, semantic.scoping(), &source);
+    Some(Scan { wants, decorators, ..reporter.finish() })
 }
 
 /// What code looks like it needs that has this module, whatever it does with it.
@@ -112,7 +128,8 @@ fn source_type(file: &Path, kind: &ModuleType) -> SourceType {
 }
 
 impl Scan {
-    /// The source with the words for its own place replaced; nothing if there are none.
+    /// The source with the words for its own place replaced, and without what only a shell reads; nothing if there is none
+    /// of that.
     pub(crate) fn edited(&self, text: &str) -> Option<String> {
         if self.edits.is_empty() {
             return None;
@@ -130,6 +147,29 @@ impl Scan {
         }
         edited.push_str(text.get(at..)?);
         Some(edited)
+    }
+
+    /// The column in `text` of what stands at a column of a line after the edits. Lines and columns count from one, columns
+    /// in characters.
+    pub(crate) fn before_edits(&self, text: &str, line: u32, column: u32) -> u32 {
+        let mut edits: Vec<&Edit> = self.edits.iter().collect();
+        edits.sort_by_key(|edit| edit.span.start);
+        let source = Source::new(Path::new(""), text);
+        let count = |text: &str| i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+        let (mut shift, column) = (0, i64::from(column));
+        for (edit, place) in edits.iter().map(|edit| (edit, source.place(edit.span))).filter(|(_, it)| it.line == line)
+        {
+            let (begin, written) = (i64::from(place.column), count(&edit.text));
+            if column - shift < begin {
+                break;
+            }
+            // Whatever is wrong inside of an edit is wrong with what it stands for.
+            if column - shift < begin + written {
+                return place.column;
+            }
+            shift += written - i64::from(place.length);
+        }
+        u32::try_from(column - shift).unwrap_or(1)
     }
 }
 

@@ -36,8 +36,13 @@ export function facade(namespace, module) {
   return self;
 }
 
-/** A package that was not found: loading it is no error, using it is. */
-export function missing(module) {
+/**
+ * A package that was not found: loading it is no error, using it is. Where the extension stands by for the error, `how` is
+ * what it asked with ("require" or "import"), and it gets the error that Node gives.
+ */
+export function missing(module, how) {
+  if (how === "require") throw Object.assign(new Error(`Cannot find module '${module}'`), { code: "MODULE_NOT_FOUND", requireStack: [] });
+  if (how === "import") throw Object.assign(new Error(`Cannot find package '${module}'`), { code: "ERR_MODULE_NOT_FOUND" });
   return stub(module, undefined);
 }
 

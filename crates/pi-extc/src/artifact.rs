@@ -353,7 +353,7 @@ pub(crate) fn finding(found: &Found, root: &Path) -> Finding {
         message: meaning.message.replace("{}", &found.subject),
         place: Some(shown_place(&found.place, root)),
         excerpt: Some(found.place.text.trim_end().to_owned()).filter(|text| !text.is_empty()),
-        remedy: Some(meaning.remedy.to_owned()),
+        remedy: Some(rules::remedy(found.rule, &found.subject).to_owned()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Asks the bundler program, which runs as a child process.
 
+#[path = "../bundler/globals.rs"]
+pub(crate) mod globals;
 mod program;
 #[path = "../bundler/protocol.rs"]
 pub(crate) mod protocol;

@@ -39,7 +39,7 @@ pub use self::{
     load::{Loaded, Origin, load},
     rules::{Meaning, rules},
     scan::{Scan, scan},
-    shims::{HOST_MODULES, Shim, engine_version, shims},
+    shims::{HOST_MODULES, Shim, engine_version, globals, hollow_globals, shims},
     signature::{
         KeyFault, PublicKey, SIGNATURE, SecretKey, Signature, SignatureState, TrustedKeys, judge, sign, verify,
     },

@@ -51,6 +51,9 @@ table! {
     Prototype Warning
         "`{}` changes what everything in this extension is built on",
         "write a function instead";
+    AbsentGlobal Warning
+        "`{}` is not there for extensions; using it fails",
+        "ask with `typeof` before, or use what Node's modules and `pi` offer";
     Forbidden Blocked
         "`{}` is not available to extensions",
         "do it in another process with `pi.exec`, or as an MCP server";
@@ -72,6 +75,38 @@ table! {
     NoFactory Blocked
         "{} has no default export",
         "export a function that takes `pi` as default";
+}
+
+/// What there is in the place of well-known names that are not there.
+const INSTEAD: &[(&[&str], &str)] = &[
+    (&["WebAssembly"], "take a build of it in plain JavaScript, or write the extension as a component"),
+    (
+        &["WebSocket", "WebSocketStream", "RTCPeerConnection"],
+        "do it in another process with `pi.exec`, or as an MCP server",
+    ),
+    (&["EventSource"], "read the stream of a `fetch`"),
+    (&["XMLHttpRequest"], "use `fetch`"),
+    (&["Worker", "SharedWorker", "ServiceWorker", "importScripts"], "do it in another process with `pi.exec`"),
+    (&["MessageChannel", "MessagePort"], "use EventEmitter or EventTarget"),
+    (&["BroadcastChannel"], "use `pi.events`"),
+    (&["window", "self"], "write `globalThis`; there is no page here, so show things with `ctx.ui`"),
+    (
+        &["document", "location", "history", "screen", "customElements", "HTMLElement", "Element", "Node", "DOMParser"],
+        "there is no page here: show things with `ctx.ui`",
+    ),
+    (
+        &["localStorage", "sessionStorage", "indexedDB", "caches", "cookieStore"],
+        "keep it in a file, or in the session with `pi.appendEntry`",
+    ),
+    (&["alert", "confirm", "prompt"], "use `ctx.ui.notify`, `ctx.ui.confirm` or `ctx.ui.input`"),
+    (&["requestAnimationFrame", "requestIdleCallback"], "use `setTimeout`"),
+    (&["Bun", "Deno"], "use the modules of Node, which do the same there"),
+];
+
+/// What its author can do about something that was found.
+pub(crate) fn remedy(rule: Rule, subject: &str) -> &'static str {
+    let known = INSTEAD.iter().find(|(names, _)| rule == Rule::AbsentGlobal && names.contains(&subject));
+    known.map_or(meaning(rule).remedy, |(_, instead)| instead)
 }
 
 /// Every rule by its stable name.

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use crate::cache::Module;
+use crate::{bundler::globals, cache::Module};
 
 /// What bytecode depends on besides its source.
 const ENGINE: &str = "quickjs-ng 0.16.2";
@@ -49,6 +49,16 @@ impl Shim {
 /// Every shim in this binary.
 pub fn shims() -> &'static [Shim] {
     &SHIMS
+}
+
+/// The names that a script finds without importing them, in order.
+pub fn globals() -> &'static [&'static str] {
+    globals::GLOBALS
+}
+
+/// Those among them whose use only says what to use instead.
+pub fn hollow_globals() -> &'static [&'static str] {
+    globals::HOLLOW
 }
 
 /// The engine that artifacts are made for, with what its bytecode depends on.

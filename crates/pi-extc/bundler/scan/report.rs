@@ -1,24 +1,32 @@
 //! Second look at a file, with what its names stand for: what is to be said about it.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    mem,
+    path::{Component, Path, PathBuf},
+};
 
 use oxc::{
     ast::ast::{
-        Argument, AssignmentExpression, AssignmentTarget, CallExpression, ComputedMemberExpression,
-        ExportAllDeclaration, ExportFromDeclaration, Expression, IdentifierReference, ImportDeclaration,
-        ImportDeclarationSpecifier, ImportExpression, ImportMeta, NewExpression, ObjectProperty,
-        StaticMemberExpression, StringLiteral, TSType, TSTypeAnnotation, TSTypeParameterInstantiation, TemplateLiteral,
-        UnaryExpression, UnaryOperator,
+        Argument, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget, CallExpression,
+        ComputedMemberExpression, ExportAllDeclaration, ExportFromDeclaration, Expression, Function, Hashbang,
+        IdentifierReference, ImportDeclaration, ImportDeclarationSpecifier, ImportExpression, ImportMeta,
+        NewExpression, ObjectProperty, RegExpLiteral, StaticMemberExpression, StringLiteral, TSType, TSTypeAnnotation,
+        TSTypeParameterInstantiation, TemplateLiteral, TryStatement, UnaryExpression, UnaryOperator,
     },
     ast_visit::{Visit, walk},
     span::{GetSpan as _, Span},
+    syntax::scope::ScopeFlags,
 };
+use rolldown_common::ImportKind;
 
 use super::{
     As, Edit, Import, Scan, Source, capability,
     meaning::{Known, Meaning},
 };
-use crate::{protocol::Request, rule::Rule};
+use crate::{
+    protocol::{Purpose, Request},
+    rule::Rule,
+};
 
 /// From here on a text of nothing but letters and digits is no word of any language.
 const LONGEST_WORD: usize = 1024;
@@ -49,11 +57,15 @@ pub(super) struct Reporter<'s> {
     source: &'s Source<'s>,
     request: &'s Request,
     scan: Scan,
+    /// Whether what is looked at stands in a `try` whose errors are caught, in the same function.
+    is_tried: bool,
+    /// Where imports begin whose promise somebody catches.
+    caught: Vec<u32>,
 }
 
 impl<'s> Reporter<'s> {
     pub(super) fn new(known: &'s Known<'s>, source: &'s Source<'s>, request: &'s Request) -> Self {
-        Self { known, source, request, scan: Scan::default() }
+        Self { known, source, request, scan: Scan::default(), is_tried: false, caught: Vec::new() }
     }
 
     pub(super) fn finish(self) -> Scan {
@@ -72,13 +84,29 @@ impl<'s> Reporter<'s> {
         self.scan.capabilities.extend(capabilities);
     }
 
+    /// A name in an `import` or an `export`, which the file has before anything of it runs.
     fn import(&mut self, specifier: &str, span: Span) {
         self.import_as(specifier, span, As::Named);
     }
 
     fn import_as(&mut self, specifier: &str, span: Span, as_what: As) {
-        let place = self.source.place(span);
-        self.scan.imports.push(Import { specifier: specifier.to_owned(), place, as_what });
+        let (specifier, place) = (specifier.to_owned(), self.source.place(span));
+        self.scan.imports.push(Import { specifier, place, kind: ImportKind::Import, as_what, is_tried: false });
+    }
+
+    /// Looks at the inside of a function, which runs when it is called.
+    fn within_function(&mut self, look: impl FnOnce(&mut Self)) {
+        let outside = mem::replace(&mut self.is_tried, false);
+        look(self);
+        self.is_tried = outside;
+    }
+
+    /// Other words for a part of the source. In a component there is nothing that they could lead to.
+    fn edit(&mut self, span: Span, text: String) {
+        match self.request.purpose {
+            Purpose::Script => self.scan.edits.push(Edit { span, text }),
+            Purpose::Component => {}
+        }
     }
 
     /// What the use of something known means.
@@ -158,7 +186,9 @@ impl<'s> Reporter<'s> {
                 if let (Some(argument), Some(specifier)) = (argument(0), &specifier) {
                     self.write_down(argument, specifier);
                 }
-                self.required(callee, specifier, span);
+                // A second argument is how the bundler writes down that somebody stood by.
+                let is_tried = self.is_tried || arguments.len() > 1;
+                self.required(callee, specifier, span, is_tried);
             }
             Some(_) => {}
             // The interface may have gone through other files under another name.
@@ -183,17 +213,18 @@ impl<'s> Reporter<'s> {
     fn write_down(&mut self, argument: &Expression, specifier: &str) {
         if !matches!(argument, Expression::StringLiteral(_)) {
             let text = serde_json::Value::String(specifier.to_owned()).to_string();
-            self.scan.edits.push(Edit { span: argument.span(), text });
+            self.edit(argument.span(), text);
         }
     }
 
     /// A call of `require`: the true one, which the bundler follows, or one that was made for this file.
-    fn required(&mut self, callee: &Expression, specifier: Option<String>, span: Span) {
+    fn required(&mut self, callee: &Expression, specifier: Option<String>, span: Span, is_tried: bool) {
         let Some(specifier) = specifier else { return self.find(Rule::DynamicImport, "require", span) };
         let is_true =
             matches!(callee.get_inner_expression(), Expression::Identifier(name) if self.known.symbol(name).is_none());
         if is_true {
-            self.import(&specifier, span);
+            let (place, kind) = (self.source.place(span), ImportKind::Require);
+            self.scan.imports.push(Import { specifier, place, kind, as_what: As::Named, is_tried });
         } else if specifier.starts_with('.') {
             self.asset(&specifier);
         } else if !self.request.hosts.contains_key(&specifier) {
@@ -224,6 +255,24 @@ fn is_text(expression: Option<&Expression>, is_constant: bool) -> bool {
         || expression.is_some_and(|it| {
             matches!(it.get_inner_expression(), Expression::TemplateLiteral(_) | Expression::StringLiteral(_))
         })
+}
+
+/// Where an import begins whose failure this call would hear of: `import("x").then(use).catch(note)`.
+fn caught_import(call: &CallExpression) -> Option<u32> {
+    let member = call.callee.as_member_expression()?;
+    let hears = match member.static_property_name()? {
+        "catch" => !call.arguments.is_empty(),
+        "then" => call.arguments.len() > 1,
+        _ => false,
+    };
+    let mut object = hears.then(|| member.object().get_inner_expression())?;
+    loop {
+        object = match object {
+            Expression::ImportExpression(import) => return Some(import.span.start),
+            Expression::CallExpression(call) => call.callee.as_member_expression()?.object().get_inner_expression(),
+            _ => return None,
+        };
+    }
 }
 
 /// Something of the language that everything else is built on.
@@ -288,7 +337,9 @@ impl<'a> Visit<'a> for Reporter<'_> {
                 let written = options.and_then(|it| self.source.text.get(it.start as usize..it.end as usize));
                 let is_text = written.is_some_and(|it| it.contains("\"text\"") || it.contains("'text'"));
                 let as_what = if is_text { As::Text } else { As::Named };
-                self.import_as(&specifier, import.source.span(), as_what);
+                let is_tried = self.is_tried || self.caught.contains(&import.span.start);
+                let (place, kind) = (self.source.place(import.source.span()), ImportKind::DynamicImport);
+                self.scan.imports.push(Import { specifier: specifier.clone(), place, kind, as_what, is_tried });
                 self.write_down(&import.source, &specifier);
                 let name = super::meaning::plain(&specifier);
                 // Which of its exports are used is told by the members that are read.
@@ -303,12 +354,12 @@ impl<'a> Visit<'a> for Reporter<'_> {
 
     fn visit_identifier_reference(&mut self, name: &IdentifierReference<'a>) {
         if let Some(text) = self.placed(name) {
-            self.scan.edits.push(Edit { span: name.span, text });
+            self.edit(name.span, text);
         } else if let Some(meaning) = self.known.of_name(name) {
             self.note(&meaning, name.span);
             if name.name == "eval" && self.known.symbol(name).is_none() {
                 // The compressor loses count of calls of `eval` when it inlines an alias.
-                self.scan.edits.push(Edit { span: name.span, text: "globalThis.eval".to_owned() });
+                self.edit(name.span, "globalThis.eval".to_owned());
             }
         }
     }
@@ -318,7 +369,7 @@ impl<'a> Visit<'a> for Reporter<'_> {
             && let Expression::Identifier(name) = &property.value
             && let Some(text) = self.placed(name)
         {
-            self.scan.edits.push(Edit { span: property.span, text: format!("{}:{text}", name.name) });
+            self.edit(property.span, format!("{}:{text}", name.name));
             return;
         }
         if property.shorthand
@@ -327,14 +378,40 @@ impl<'a> Visit<'a> for Reporter<'_> {
             && self.known.symbol(name).is_none()
         {
             self.note(&Meaning::Global("eval".to_owned()), name.span);
-            self.scan.edits.push(Edit { span: property.span, text: "eval:globalThis.eval".to_owned() });
+            self.edit(property.span, "eval:globalThis.eval".to_owned());
             return;
         }
         walk::walk_object_property(self, property);
     }
 
+    fn visit_hashbang(&mut self, hashbang: &Hashbang<'a>) {
+        // Only the first line of a bundle could be one.
+        self.scan.edits.push(Edit { span: hashbang.span, text: String::new() });
+    }
+
+    fn visit_try_statement(&mut self, attempt: &TryStatement<'a>) {
+        let outside = self.is_tried;
+        self.is_tried |= attempt.handler.is_some();
+        self.visit_block_statement(&attempt.block);
+        self.is_tried = outside;
+        if let Some(handler) = &attempt.handler {
+            self.visit_catch_clause(handler);
+        }
+        if let Some(finalizer) = &attempt.finalizer {
+            self.visit_block_statement(finalizer);
+        }
+    }
+
+    fn visit_function(&mut self, function: &Function<'a>, flags: ScopeFlags) {
+        self.within_function(|reporter| walk::walk_function(reporter, function, flags));
+    }
+
+    fn visit_arrow_function_expression(&mut self, arrow: &ArrowFunctionExpression<'a>) {
+        self.within_function(|reporter| walk::walk_arrow_function_expression(reporter, arrow));
+    }
+
     fn visit_import_meta(&mut self, meta: &ImportMeta) {
-        self.scan.edits.push(Edit { span: meta.span, text: self.place() });
+        self.edit(meta.span, self.place());
     }
 
     fn visit_static_member_expression(&mut self, member: &StaticMemberExpression<'a>) {
@@ -348,7 +425,7 @@ impl<'a> Visit<'a> for Reporter<'_> {
                 match member.object.get_inner_expression() {
                     Expression::Identifier(name) => {
                         if let Some(text) = self.placed(name) {
-                            self.scan.edits.push(Edit { span: name.span, text });
+                            self.edit(name.span, text);
                         }
                     }
                     _ => walk::walk_static_member_expression(self, member),
@@ -395,6 +472,7 @@ impl<'a> Visit<'a> for Reporter<'_> {
 
     fn visit_call_expression(&mut self, call: &CallExpression<'a>) {
         self.call(&call.callee, &call.arguments, call.span);
+        self.caught.extend(caught_import(call));
         // Called by its name it sees what is around it, and must keep it.
         if let Expression::Identifier(name) = &call.callee
             && name.name == "eval"
@@ -429,6 +507,12 @@ impl<'a> Visit<'a> for Reporter<'_> {
 
     fn visit_string_literal(&mut self, literal: &StringLiteral<'a>) {
         self.literal(literal.value.as_str(), literal.span);
+    }
+
+    fn visit_reg_exp_literal(&mut self, literal: &RegExpLiteral<'a>) {
+        if literal.regex.pattern.pattern.is_none() {
+            self.scan.broken_patterns.push(self.source.place(literal.span));
+        }
     }
 
     fn visit_assignment_expression(&mut self, assignment: &AssignmentExpression<'a>) {

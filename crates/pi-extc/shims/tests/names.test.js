@@ -37,6 +37,8 @@ test("a missing export is no error until it is used", () => {
   assert.throws(() => new Mine(), /Socket/);
   const { thing } = missing("lost-package");
   assert.throws(() => thing(), /"thing" of "lost-package"/);
+  assert.throws(() => missing("lost-package", "require"), { code: "MODULE_NOT_FOUND" });
+  assert.throws(() => missing("lost-package", "import"), { code: "ERR_MODULE_NOT_FOUND" });
   assert.equal(net.then, undefined);
   assert.equal(net.default, net);
 });

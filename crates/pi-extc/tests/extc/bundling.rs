@@ -134,6 +134,88 @@ async fn everything_that_extensions_import_becomes_one_module() {
             "file:///ext/index.ts /ext /ext/lib/where.tsstring/ext/lib",
         ),
         (
+            "a first line for a shell, in the entry and in what it imports",
+            &[
+                ("index.ts", "#!/usr/bin/env node\nimport { a } from './a'; export default pi => pi.say('run', a)"),
+                ("a.ts", "#!/usr/bin/env -S pi -e\nexport const a = 1"),
+            ],
+            "run 1",
+        ),
+        (
+            "decorators as `experimentalDecorators` has them, of classes, members and parameters",
+            &[(
+                "index.ts",
+                "const seen: string[] = [];
+                 const mark = (word: string) => (target: any, key?: string, third?: any) => { seen.push(`${word} ${key ?? target.name} ${typeof third}`) };
+                 @mark('class') class Box {
+                   @mark('field') size = 3;
+                   @mark('method') open(@mark('parameter') how: string) { return how + this.size }
+                   @mark('static') static make() { return new Box() }
+                 }
+                 export default (pi: any) => pi.say(Box.make().open('o'), seen.join(', '))",
+            )],
+            "o3 field size undefined, parameter open number, method open object, static make object, class Box undefined",
+        ),
+        (
+            "a decorator that replaces a method, and one that replaces a class",
+            &[(
+                "index.ts",
+                "function twice(_: object, __: string, it: PropertyDescriptor) { const of = it.value; it.value = function (...words: any[]) { return of.apply(this, words) + of.apply(this, words) } }
+                 function sealed<T extends new (...words: any[]) => object>(Of: T) { return class extends Of { sealed = true } as any }
+                 export @sealed class Box { @twice say(word: string) { return word } }
+                 export default (pi: any) => pi.say(new Box().say('x'), (new Box() as any).sealed)",
+            )],
+            "xx true",
+        ),
+        (
+            "fields that are accessors, also private and static ones, in classes without a name and in JavaScript",
+            &[
+                (
+                    "index.ts",
+                    "import { Plain } from './plain.js';
+                     class Box { accessor size = 1; static accessor count = 2; accessor #hidden = 3; grow() { this.size += this.#hidden; return this } }
+                     const Other = class { accessor word = 'w' };
+                     export default (pi: any) => pi.say(new Box().grow().size, Box.count, new Other().word, Object.keys(new Box()).length, new Plain().it)",
+                ),
+                ("plain.js", "export class Plain { accessor it = 'js' }"),
+            ],
+            "4 2 w 0 js",
+        ),
+        (
+            "an optional package that is not there fails where somebody stands by for it, each time",
+            &[(
+                "index.ts",
+                "const tried = () => { try { return require('gone') } catch (e) { return e.message } };
+                 export default async pi => {
+                   pi.say(tried(), tried());
+                   let word; try { word = await import('gone-too') } catch (e) { word = e.message } pi.say(word);
+                   pi.say(await import('gone').then(it => it.default).catch(e => e.message), await import('gone').then(() => 'there', e => e.message));
+                   try { require('./native.node') } catch (e) { pi.say(e.message) }
+                   try { await import('node:sqlite') } catch (e) { pi.say(e.message) }
+                   try { require('./config.local') } catch (e) { pi.say(e.message) }
+                 }",
+            )],
+            "no gone to require no gone to require\nno gone-too to import\nno gone to import no gone to import\nno ./native.node to require\nno node:sqlite to import\nno ./config.local to require",
+        ),
+        (
+            "a package that somebody stands by for is taken if it is there",
+            &[
+                ("index.ts", "let it; try { it = require('pad') } catch { it = 'gone' } export default pi => pi.say(it)"),
+                pad,
+                ("node_modules/pad/lib.js", "module.exports = 'there'"),
+            ],
+            "there",
+        ),
+        (
+            "what is not stood by for is a stub, also in a function that is only made inside of a `try`",
+            &[(
+                "index.ts",
+                "import lost from 'lost'; let later; try { later = () => require('gone') } finally {} try { later ??= 1; var f = () => require('gone') } catch {}
+                 export default pi => pi.say(typeof lost, typeof later(), typeof f())",
+            )],
+            "function function function",
+        ),
+        (
             "an extension in CommonJS",
             &[("index.js", "module.exports = function (pi) { pi.say('cjs', require('./a').a) }"), ("a.js", "exports.a = 1")],
             "cjs 1",
@@ -185,6 +267,48 @@ async fn faults_show_file_line_and_code() {
             &[("index.ts", "import x from '../../secret.json';\nexport default () => x")],
             "index.ts:1:15|import x from '../../secret.json';|^",
         ),
+        (
+            &[("index.ts", "const at = __dirname; import { b } from './nope';\nexport default () => b(at);")],
+            "index.ts:1:41|     ^",
+        ),
+        (
+            &[("index.ts", "import { a } from './a';\nexport default () => a;"), ("a.ts", "export const b = 1;")],
+            "index.ts:1:10|import { a } from './a';|^",
+        ),
+        (
+            &[("index.ts", "import x from './x.json';\nexport default () => x;"), ("x.json", "{\n  \"a\": nope\n}")],
+            "x.json:2:|\"a\": nope|^",
+        ),
+        (
+            &[("index.ts", "export default (pi) =>\n  /a(/u.test(pi.name);")],
+            "this is no regular expression|index.ts:2:3|  /a(/u.test(pi.name);|^^^^^",
+        ),
+        (
+            &[("index.js", "function log() {}\nclass A {\n  @log run() {}\n}\nexport default () => new A();")],
+            "`@log` decorates in JavaScript|index.js:3:3|  @log run() {}|^^^^|help: name the file .ts",
+        ),
+        (
+            &[(
+                "index.ts",
+                "function log(value: any, context: ClassMethodDecoratorContext) { return value }\nclass A {\n  @log run() {}\n}\nexport default () => new A();",
+            )],
+            "`@log` is a decorator of the standard|index.ts:3:3|  @log run() {}|^^^^|experimentalDecorators",
+        ),
+        (
+            &[
+                ("index.ts", "import { log } from './log';\n@log('x') class A {}\nexport default () => new A();"),
+                ("log.ts", "export const log = (word: string) => (it: any, context: ClassDecoratorContext) => it;"),
+            ],
+            "`@log` is a decorator of the standard|index.ts:2:1|@log('x') class A {}|^^^^^^^^^",
+        ),
+        (
+            &[("index.ts", "const log: any = 1;\nexport default () => new (@log class {});")],
+            "decorates a class that is an expression|index.ts:2:27|help: declare the class",
+        ),
+        (
+            &[("index.ts", "const log: any = 1;\nclass A { @log #run() {} }\nexport default () => new A();")],
+            "decorates a private member|index.ts:2:11|help: decorate a member",
+        ),
     ] {
         let house = House::new(files);
         std::fs::write(house.root().join("../../secret.json"), "{}").expect("a secret");
@@ -194,6 +318,22 @@ async fn faults_show_file_line_and_code() {
             assert!(shown.contains(part), "{part}: {shown}");
         }
         std::fs::remove_file(house.root().join("../../secret.json")).expect("removed");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_refused_where_it_is_imported() {
+    for (entry, expected) in [
+        ("import x from './x.bin' with { type: 'text' };\nexport default () => x", "index.ts:1:15"),
+        ("export default 1;\nimport './x.js';", "index.ts:2:8"),
+    ] {
+        let house = House::new(&[("index.ts", entry)]);
+        for file in ["x.bin", "x.js"] {
+            std::fs::write(house.path(file), [0xff, 0xfe, 0x00, 0xc3]).expect("a file");
+        }
+        let Err(BuildFault::Sources { faults }) = house.build("").await else { panic!("{entry} is built") };
+        let shown = frame(&faults[0]);
+        assert!(shown.contains(expected) && shown.contains('^'), "{shown}");
     }
 }
 

@@ -70,10 +70,13 @@ export const shim = (name) => new Proxy({}, {
     : (...args) => `${name.replace("pi:shim/", "")}.${key}(${args.join(",")})`,
   ownKeys: () => [],
 });
-export const missing = (name) => new Proxy(function () {}, {
-  apply: () => { throw new Error(`missing ${name}`); },
-  get: (own, key) => typeof key === "symbol" || silent.has(key) ? own[key] : missing(`${name}.${key}`),
-});
+export const missing = (name, how) => {
+  if (how) throw new Error(`no ${name} to ${how}`);
+  return new Proxy(function () {}, {
+    apply: () => { throw new Error(`missing ${name}`); },
+    get: (own, key) => typeof key === "symbol" || silent.has(key) ? own[key] : missing(`${name}.${key}`),
+  });
+};
 export const place = (name) => ({
   url: `file:///ext/${name}`, filename: `/ext/${name}`, dirname: `/ext/${name}`.replace(/\/[^/]*$/, ""),
 });

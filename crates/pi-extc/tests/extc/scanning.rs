@@ -69,6 +69,75 @@ async fn code_from_text_is_found_however_it_is_written() {
 }
 
 #[tokio::test]
+async fn globals_that_nobody_has_are_found_unless_they_are_asked_for() {
+    for (body, rules) in [
+        ("new WebSocket('wss://x')", "api.global:2"),
+        ("WebAssembly.compile(pi)", "api.global:2"),
+        ("new XMLHttpRequest()", "api.global:2"),
+        ("document.title = 'x'", "api.global:2"),
+        ("window.setTimeout(pi)", "api.global:2"),
+        ("class Mine extends HTMLElement {}; new Mine()", "api.global:2"),
+        ("new globalThis.Worker('x')", "api.global:2"),
+        ("globalThis['localStorage'].getItem('x')", "api.global:2"),
+        ("Bun.version", "api.global:2"),
+        ("new MessageChannel()", "api.global:2"),
+        ("nobodyDefinedThis()", "api.global:2"),
+        ("try { alert(1) } catch {}", "api.global:2"),
+        // Whoever asks knows.
+        ("if (typeof WebSocket !== 'undefined') new WebSocket('wss://x')", ""),
+        ("const has = typeof document === 'undefined' ? 0 : document.title; pi.say(has)", ""),
+        ("if (globalThis.Bun) Bun.version", ""),
+        ("if ('Worker' in globalThis) new Worker('x')", ""),
+        ("globalThis.Deno?.exit; globalThis.indexedDB?.open('x'); globalThis.alert?.(1)", ""),
+        // What is there, or is none.
+        ("new URL('x'); structuredClone(pi); new AbortController(); queueMicrotask(pi); Buffer.from('x')", ""),
+        ("new TextEncoder(); crypto.randomUUID(); performance.now(); setImmediate(pi); new Intl.NumberFormat()", ""),
+        ("globalThis.mine = 1; mine + 1; globalThis.mine.x", ""),
+        ("Object.defineProperty(globalThis, 'mine', { value: 1 }); mine", ""),
+        ("function f(window) { return window.x } f(pi); arguments; undefined; NaN", ""),
+        (
+            "const a: Window = pi; const b = pi as HTMLElement; interface C extends Element {} let c: C; pi.say(a, b, c)",
+            "",
+        ),
+    ] {
+        check(&format!("export default function (pi) {{\n{body}\n}}"), rules, capabilities_of(body)).await;
+    }
+    check("declare const Bun: { version: string };\nexport default () => Bun.version;", "api.global:2", "").await;
+    check("declare global { var Bun: { version: string } }\nexport default () => Bun.version;", "api.global:2", "")
+        .await;
+}
+
+/// Sockets and requests are the network, whether they are there or not.
+fn capabilities_of(body: &str) -> &'static str {
+    if ["WebSocket", "XMLHttpRequest"].iter().any(|word| body.contains(word)) { "http" } else { "" }
+}
+
+#[tokio::test]
+async fn global_of_one_file_is_known_in_the_others_and_packages_are_told_of_once() {
+    let house = House::new(&[
+        ("index.ts", "import './state'; import 'page'; export default () => [shared, other, document, document];"),
+        ("state.ts", "globalThis.shared = 1; Object.assign(globalThis, { other: 2 });"),
+        ("node_modules/page/package.json", r#"{"name":"page","main":"i.js"}"#),
+        ("node_modules/page/i.js", "module.exports = () => [window, window, window];\nmodule.exports();"),
+    ]);
+    let artifact = house.built().await;
+    let told = |it: &pi_extproto::artifact::Finding| {
+        let place = it.place.as_ref().expect("a place");
+        format!("{}:{}:{} {}", place.file, place.line, place.column, it.remedy.as_deref().unwrap_or_default())
+    };
+    let mut found: Vec<String> = artifact.findings().iter().map(told).collect();
+    found.sort();
+    let page = "there is no page here: show things with `ctx.ui`";
+    let expected = [
+        format!("index.ts:1:71 {page}"),
+        format!("index.ts:1:81 {page}"),
+        "node_modules/page/i.js:1:25 write `globalThis`; there is no page here, so show things with `ctx.ui`"
+            .to_owned(),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[tokio::test]
 async fn imports_are_found_however_they_are_written() {
     for (source, rules) in [
         ("import {\n  createContext\n} from 'vm';\nexport default () => createContext();", "import.forbidden:3"),
@@ -83,6 +152,11 @@ async fn imports_are_found_however_they_are_written() {
             "import.unsupported:1",
         ),
         ("import a from 'a';\nexport default () => a();", "package.missing:1"),
+        ("export default () => require('a');", "package.missing:1"),
+        // Somebody stands by, and goes on without it.
+        ("export default () => { try { return require('a') } catch { return 1 } };", ""),
+        ("export default () => import('a').catch(() => 1);", ""),
+        ("export default () => { try { return require('a') } finally { } };", "package.missing:1"),
         ("import a from 'data:text/javascript,export default eval';\nexport default () => a();", "import.forbidden:1"),
         ("import a from './a.node';\nexport default () => a();", "package.native:1"),
         ("import type { Context } from 'vm';\nexport default (c: Context) => {};", ""),

@@ -56,6 +56,34 @@ async fn registration_is_what_the_factory_registered() {
 }
 
 #[tokio::test]
+async fn globals_are_those_that_the_scanner_knows() {
+    let all = "const names = new Set();
+        for (let at = globalThis; at; at = Object.getPrototypeOf(at)) Object.getOwnPropertyNames(at).forEach((it) => names.add(it));
+        return [...names].sort().join(' ');";
+    assert_eq!(run(all).await, pi_extc::globals().join(" "));
+    for name in pi_extc::hollow_globals() {
+        let made =
+            run(&format!("try {{ new {name}(); return 'it is made'; }} catch (fault) {{ return fault.code; }}")).await;
+        assert_eq!(made, "ERR_NOT_AVAILABLE", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn package_that_is_missing_fails_when_it_is_used_or_where_somebody_stands_by() {
+    let source = "import { missing } from 'pi:shims';
+        const told = (work) => { try { return typeof work(); } catch (fault) { return `${fault.code} ${fault.message}`; } };
+        export default (pi) => pi.registerCommand('x', { description: [
+            told(() => missing('gone')), told(() => missing('gone', 'require')), told(() => missing('gone', 'import')), told(() => missing('gone')()),
+        ].join('; '), handler() {} });";
+    let guest = start(program(source)).await.expect("it loads");
+    let told = guest.registration().commands[0].definition.description.clone().unwrap_or_default();
+    let expected = "function; MODULE_NOT_FOUND Cannot find module 'gone'; ERR_MODULE_NOT_FOUND Cannot find package 'gone'; \
+                    ERR_MODULE_NOT_FOUND the package \"gone\" is not available in this host, and the extension called it; \
+                    install it next to the extension and build the extension again";
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
 async fn tool_call_is_blocked_changed_or_let_through() {
     let data = || json!({ "toolName": "bash", "toolCallId": "c", "input": { "command": "ls" } });
     let block = json!({ "family": "tool_call", "outcome": { "action": "block", "reason": "no", "terminate": false } });
