@@ -134,7 +134,7 @@ pub(crate) fn sources(manifest: &Path) -> Vec<PathBuf> {
         .map(|name| folder.join(name))
         .filter(|path| path.is_file())
         .collect();
-    let mut waiting: Vec<PathBuf> = ["src", "wit"].iter().map(|name| folder.join(name)).collect();
+    let mut waiting: Vec<PathBuf> = ["src", "wit", "sdk"].iter().map(|name| folder.join(name)).collect();
     while let Some(path) = waiting.pop() {
         if path.is_dir() {
             // A folder that cannot be read was none that the compiler read.

@@ -22,6 +22,8 @@ pub(crate) enum ExtCommand {
     Verify(ExtVerifyArguments),
     /// Write a small extension to start from, with a test
     New(ExtNewArguments),
+    /// Write the SDK for extensions in Rust into a crate, or renew it there
+    Sdk(ExtSdkArguments),
     /// Show what an extension registers
     Inspect(ExtInspectArguments),
     /// Run a tool of an extension, without a model
@@ -139,6 +141,13 @@ pub(crate) struct ExtNewArguments {
     /// Another folder for it
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct ExtSdkArguments {
+    /// The folder of the crate; the SDK is put into sdk/pi-extension there
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
 /// What a new extension is written for.
@@ -359,7 +368,7 @@ impl ExtCommand {
             ExtCommand::Cache(ExtCacheCommand::List(arguments) | ExtCacheCommand::Verify(arguments)) => arguments.json,
             ExtCommand::Cache(ExtCacheCommand::Prune(arguments)) => arguments.json,
             ExtCommand::Verify(arguments) => arguments.json,
-            ExtCommand::Sign(_) | ExtCommand::New(_) => false,
+            ExtCommand::Sign(_) | ExtCommand::New(_) | ExtCommand::Sdk(_) => false,
         }
     }
 }

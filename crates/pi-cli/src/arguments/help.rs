@@ -37,15 +37,15 @@ const EXAMPLES: [(&str, &str); 10] = [
     ("pi policy explain --config settings.json --extension git --call @call.json", "see why a call is refused"),
 ];
 
-/// For the pages of commands that have commands of their own.
-const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
+/// For the pages of commands, by their words.
+const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 15] = [
     (
         "export",
         &[
             ("pi export last -o session.html", "the last session of this folder as one page"),
             ("pi export 01a1e293 --md", "a session by the beginning of its id, as Markdown"),
             ("pi export last --envelope > request.json", "what the model was shown last"),
-            ("pi export --envelope --list", "every request of the last session"),
+            ("pi export --list", "every request of the last session"),
         ],
     ),
     (
@@ -96,10 +96,61 @@ const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
     (
         "ext",
         &[
-            ("pi ext new greeter --tool", "begin an extension"),
+            ("pi ext new greeter", "begin an extension"),
             ("pi ext scan greeter", "see what is to be said about it"),
             ("pi ext build greeter", "make an artifact of it"),
+            ("pi ext run-tool greeter hello '{\"name\":\"Ada\"}'", "call its tool, without a model"),
             ("pi ext sign greeter/dist", "vouch for the artifact"),
+        ],
+    ),
+    (
+        "ext new",
+        &[
+            ("pi ext new greeter", "a component in Rust, with the SDK beside it"),
+            ("pi ext new greeter --engine js", "a command in TypeScript"),
+            ("pi ext new greeter --engine js --tool", "a tool in TypeScript"),
+        ],
+    ),
+    (
+        "ext build",
+        &[
+            ("pi ext build greeter", "a folder, into greeter/dist"),
+            ("pi ext build greeter.ts -o out", "one file, into another folder"),
+            ("pi ext build component.wasm", "a component that another compiler made"),
+            ("pi ext build greeter --json", "what was built, for a script"),
+        ],
+    ),
+    (
+        "ext scan",
+        &[
+            ("pi ext scan greeter", "every finding with its place and what to do about it"),
+            ("pi ext scan --strict .pi/extensions/*", "fail on warnings too, for a build server"),
+            ("pi ext scan --json greeter", "findings and what it needs, for a script"),
+        ],
+    ),
+    (
+        "ext run-tool",
+        &[
+            ("pi ext run-tool greeter hello '{\"name\":\"Ada\"}'", "call a tool as a model would"),
+            ("pi ext run-tool greeter hello '{}' --profile strict", "see what it may not do without a grant"),
+            ("pi ext run-tool mcp:time get_current_time '{\"timezone\":\"UTC\"}'", "call a tool of an MCP server"),
+        ],
+    ),
+    (
+        "ext run-command",
+        &[
+            ("pi ext run-command greeter hello Ada", "run /hello Ada"),
+            ("pi ext run-command greeter hello 'Ada and Bob'", "everything behind the name is one argument"),
+        ],
+    ),
+    (
+        "ext fire",
+        &[
+            ("pi ext fire guard.ts tool_call", "with what such an event usually says"),
+            (
+                "pi ext fire guard.ts tool_call '{\"toolName\":\"bash\",\"input\":{\"command\":\"rm -r /\"}}'",
+                "with something that it shall stop",
+            ),
         ],
     ),
     (
@@ -168,9 +219,17 @@ pub(super) fn described(arguments: clap::Command) -> clap::Command {
     let arguments = arguments
         .help_template(template.trim_end().to_owned())
         .mut_subcommand("schema", |schema| schema.after_help(schemas.trim_end().to_owned()));
-    MORE_EXAMPLES.iter().fold(arguments, |arguments, (name, examples)| {
-        arguments.mut_subcommand(name, |command| command.after_help(shown(examples).trim_end().to_owned()))
+    MORE_EXAMPLES.iter().fold(arguments, |arguments, (words, examples)| {
+        with_help(arguments, words, shown(examples).trim_end().to_owned())
     })
+}
+
+/// Puts a text below the help of the command that these words name.
+fn with_help(command: clap::Command, words: &str, text: String) -> clap::Command {
+    match words.split_once(' ') {
+        None => command.mut_subcommand(words, |it| it.after_help(text)),
+        Some((first, rest)) => command.mut_subcommand(first, |it| with_help(it, rest, text)),
+    }
 }
 
 /// Each name and what it means, in lines that fit: beside each other, or below where there is little room.

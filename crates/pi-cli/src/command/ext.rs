@@ -19,6 +19,7 @@ mod rehearse;
 mod run_command;
 mod run_tool;
 mod scan;
+mod sdk;
 mod sign;
 mod switch;
 mod trial;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: &ExtCommand, environment: &Environment, console: &mut
         ExtCommand::Sign(arguments) => sign::run(arguments, environment, console),
         ExtCommand::Verify(arguments) => verify::run(arguments, environment, console),
         ExtCommand::New(arguments) => new::run(arguments, console),
+        ExtCommand::Sdk(arguments) => sdk::run(arguments, console),
         ExtCommand::Inspect(arguments) => inspect::run(arguments, environment, console),
         ExtCommand::RunTool(arguments) => run_tool::run(arguments, environment, console),
         ExtCommand::RunCommand(arguments) => run_command::run(arguments, environment, console),

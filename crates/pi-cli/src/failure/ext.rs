@@ -22,6 +22,8 @@ pub(crate) enum ExtFailure {
     OtherDescriptor { path: PathBuf },
     #[error("nobody signed it: there is no key to trust")]
     NobodyToTrust,
+    #[error("{} is no crate in Rust: it has no Cargo.toml", path.display())]
+    NoCrate { path: PathBuf },
 }
 
 impl ExtFailure {
@@ -37,6 +39,7 @@ impl ExtFailure {
                 "build the extension again with `pi ext build`".to_owned()
             }
             Self::NobodyToTrust => "ask its author to sign it with `pi ext sign`".to_owned(),
+            Self::NoCrate { .. } => "name the folder of an extension in Rust; `pi ext new NAME` writes one".to_owned(),
         }
     }
 }

@@ -103,11 +103,59 @@ fn new_extension_is_a_component_unless_somebody_wants_another_one() {
     let shown = run(&world, "ext new greeter");
     assert!(shown.starts_with("written to greeter: a crate in Rust"), "{shown}");
     assert!(world.read("greeter/Cargo.toml").contains("name = \"greeter\""));
-    assert!(world.read("greeter/src/lib.rs").contains("name: \"greeter\".to_owned()"));
-    assert!(world.read("greeter/wit/extension.wit").contains("package pi:extension@1.0.0;"));
+    assert!(world.read("greeter/src/lib.rs").contains("register(\"greeter\", "));
+    assert!(world.read("greeter/sdk/pi-extension/wit/extension.wit").contains("package pi:extension@1.0.0;"));
     // Only `pi ext build` runs a compiler.
     let shown = run(&world, "ext inspect greeter");
     assert!(shown.contains("greeter was not built yet; `pi ext build` compiles it"), "{shown}");
+}
+
+/// As its author does it: write it, test it, build it, call it.
+#[test]
+fn new_extension_in_rust_is_tested_built_and_called() {
+    let world = World::new();
+    run(&world, "ext new greeter");
+    // With the versions that the SDK itself is tested with.
+    let world = world.with("greeter/Cargo.lock", include_str!("../../../../sdk/rust/Cargo.lock"));
+    #[expect(clippy::disallowed_methods, reason = "its tests are run as its author would")]
+    let mut cargo = std::process::Command::new("cargo");
+    let tested = compiling(cargo.arg("test").current_dir(world.path().join("greeter"))).output().expect("cargo runs");
+    let shown = world::shown(&tested);
+    if ["failed to download", "Could not resolve host", "no matching package"].iter().any(|it| shown.contains(it)) {
+        return skipped(&shown);
+    }
+    assert!(shown.contains("tests::tool_greets_by_name_or_everybody ... ok"), "{shown}");
+    assert!(shown.contains("tests::command_shows_the_greeting ... ok"), "{shown}");
+    let mut build = world.command("ext build greeter");
+    let built = compiling(build.env("PI_CODING_AGENT_DIR", world.path().join("agent"))).output().expect("pi runs");
+    let shown = world::shown(&built);
+    if shown.contains("the target wasm32-wasip2 is not installed") {
+        return skipped(&shown);
+    }
+    assert!(shown.starts_with("built  greeter 0.1.0"), "{shown}");
+    let shown = run(&world, r#"ext run-tool greeter hello {"name":"Ada"}"#);
+    assert!(shown.contains("Hello, Ada!") && shown.ends_with("--- exit 0"), "{shown}");
+    // A newer SDK takes the place of an older one, in a crate and nowhere else.
+    let world = world.with("greeter/sdk/pi-extension/src/lib.rs", "of another day");
+    assert!(run(&world, "ext sdk greeter").starts_with("written to greeter/sdk/pi-extension: 10 files"));
+    assert!(world.read("greeter/sdk/pi-extension/src/lib.rs").contains("macro_rules! export"));
+    let shown = run(&world, "ext sdk agent");
+    assert!(shown.contains("is no crate in Rust") && shown.ends_with("--- exit 2"), "{shown}");
+}
+
+/// What compilers need of the environment, and a folder where the next round finds what this one compiled.
+fn compiling(command: &mut std::process::Command) -> &mut std::process::Command {
+    for name in ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command.env("CARGO_TARGET_DIR", std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-extension"))
+}
+
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
 }
 
 #[test]

@@ -251,11 +251,16 @@ impl<E: Extension> Stage<E> {
         self.extension.run_command(&self.host, SlashCommand { name: name.to_owned(), args, input: None })
     }
 
+    /// Lets it hear an event, and gives its answer.
+    pub fn hear(&mut self, event: Event) -> Result<Outcome, ErrorReport> {
+        self.extension.handle_event(&self.host, event)
+    }
+
     /// What it thinks of a tool call of the model.
     pub fn judge(&mut self, tool: &str, input: &serde_json::Value) -> Result<Outcome, ErrorReport> {
         let event =
             ToolCallEvent { tool_name: tool.to_owned(), tool_call_id: "test".to_owned(), input: input.to_string() };
-        self.extension.handle_event(&self.host, Event::ToolCall(event))
+        self.hear(Event::ToolCall(event))
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pi_extproto::manifest;
 
+use super::sdk;
 use crate::{
     arguments::ext::{ExtNewArguments, NewEngine},
     console::Console,
@@ -20,8 +21,7 @@ const WASM: [Part; 4] = [
     ("extension.json", include_str!("new/wasm/extension.json")),
     ("Cargo.toml", include_str!("new/wasm/Cargo.toml.txt")),
     ("src/lib.rs", include_str!("new/wasm/lib.rs.txt")),
-    // As the SDK has it, so that the extension needs nothing of ours to be built.
-    ("wit/extension.wit", pi_extproto::schema::WIT),
+    (".gitignore", "/target/\n"),
 ];
 const COMMAND: [Part; 4] = [
     ("extension.json", include_str!("new/extension.json")),
@@ -56,13 +56,19 @@ pub(crate) fn run(arguments: &ExtNewArguments, console: &mut Console) -> Result<
         return Err(Failure::NotAManifest { file: file.display().to_string(), refusal });
     }
     // All or nothing: somebody's work may lie there.
-    if let Some((taken, _)) = files.iter().find(|(file, _)| file.exists()) {
+    let own = [folder.join(sdk::FOLDER)];
+    let own = own.iter().filter(|_| arguments.engine == NewEngine::Wasm);
+    if let Some(taken) = files.iter().map(|(file, _)| file).chain(own).find(|path| path.exists()) {
         let source = std::io::ErrorKind::AlreadyExists.into();
         return Err(Failure::UnwritableFile { file: taken.display().to_string(), source });
     }
     for (file, text) in &files {
         input::make_folder_of(file)?;
         input::write_new(file, text)?;
+    }
+    match arguments.engine {
+        NewEngine::Wasm => sdk::write(&folder.join(sdk::FOLDER))?,
+        NewEngine::Js => {}
     }
     report(&folder, arguments, console);
     Ok(Exit::Success)
@@ -72,10 +78,9 @@ fn report(folder: &Path, arguments: &ExtNewArguments, console: &mut Console) {
     let folder = folder.display();
     match arguments.engine {
         NewEngine::Wasm => {
-            console
-                .line(&format!("written to {folder}: a crate in Rust with its test, its manifest and the interface"));
+            console.line(&format!("written to {folder}: a crate in Rust with its tests, its manifest and the SDK"));
             console.remark(&format!(
-                "`pi ext build {folder}` builds it (`rustup target add wasm32-wasip2` once), and `pi -e {folder}` runs what was built; `cargo test` in it runs the test"
+                "`pi ext build {folder}` builds it (`rustup target add wasm32-wasip2` once), and `pi -e {folder}` runs what was built; `cargo test` in it runs the tests"
             ));
         }
         NewEngine::Js => {
