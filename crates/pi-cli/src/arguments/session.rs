@@ -68,8 +68,8 @@ pub(crate) struct ExportArguments {
     /// Of this request instead; --list shows them
     #[arg(long, value_name = "ID", requires = "envelope", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) request: Option<String>,
-    /// List the requests whose envelopes are kept
-    #[arg(long, requires = "envelope", conflicts_with_all = ["request", "output"])]
+    /// List the requests whose envelopes are kept; `pi sessions` lists the sessions
+    #[arg(long, conflicts_with_all = ["request", "output", "html", "md"])]
     pub(crate) list: bool,
     /// With --list: print one object per request
     #[arg(long, requires = "list")]

@@ -265,7 +265,7 @@ fn envelope_of_every_request_is_valid() {
         assert!(run(&world, &format!("envelope validate {name}")).ends_with("--- exit 0"));
     }
     assert!(!world.read("0.json").contains("Again") && world.read("1.json").contains("Again"));
-    let table = run(&world, "export --envelope --list");
+    let table = run(&world, "export --list");
     assert!(table.starts_with("REQUEST ") && table.lines().count() == 4, "{table}");
 }
 
