@@ -62,7 +62,7 @@ pub struct Changed {
 pub struct Record {
     /// What the server said that it is, when it was last seen.
     pub version: Option<String>,
-    /// Tools that were seen.
+    /// How many tools a session has of it; of a server that was never offered to one, those that were seen.
     pub tools: usize,
     /// What those that were offered then cost in every request.
     pub tokens: Option<u64>,
@@ -96,6 +96,9 @@ struct Page {
     entry: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
+    /// How many tools cost so much: also those that the server does not list, such as the one for its resources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    offered: Option<usize>,
     /// The digest of that which costs so much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     weighed: Option<String>,
@@ -162,14 +165,21 @@ impl Pins {
         })
     }
 
-    /// Records what all that a server offers costs in every request. It is counted anew when it is not the same any more.
-    pub fn weigh(&self, server: &Server, offered: &Digest, count: impl FnOnce() -> u64) -> Result<(), PinFault> {
+    /// Records how many tools a session has of a server, and what all that costs in every request. It is counted anew when it
+    /// is not the same any more.
+    pub fn weigh(
+        &self,
+        server: &Server,
+        (tools, offered): (usize, &Digest),
+        count: impl FnOnce() -> u64,
+    ) -> Result<(), PinFault> {
         self.change(server, |page| {
             let offered = offered.to_string();
             if page.weighed.as_ref() != Some(&offered) {
                 page.tokens = Some(count());
                 page.weighed = Some(offered);
             }
+            page.offered = Some(tools);
         })
     }
 
@@ -180,7 +190,7 @@ impl Pins {
                 page.changed.remove(&tool.name);
                 page.record(&tool.name, Pin::of(tool));
                 // More is offered from now on, and it is weighed when it is.
-                (page.tokens, page.weighed) = (None, None);
+                (page.tokens, page.offered, page.weighed) = (None, None, None);
             }
             if page.changed.is_empty() {
                 page.entry = Some(server.digest.clone());
@@ -193,7 +203,7 @@ impl Pins {
         let book = self.read()?;
         let record = |page: &Page| Record {
             version: page.version.clone(),
-            tools: page.tools.len(),
+            tools: page.offered.unwrap_or(page.tools.len()),
             tokens: page.tokens,
             changed: page.changed.keys().cloned().collect(),
         };
@@ -382,9 +392,11 @@ mod tests {
         assert_eq!((record.tools, record.changed), (2, vec!["a".to_owned(), "c".to_owned()]));
         assert_eq!(record.version.as_deref(), Some("1.2"));
         for (offered, count) in [("x", 7), ("x", 8), ("y", 9)] {
-            pins.weigh(&server, &Digest::of(offered.as_bytes()), || count).expect("a record");
+            pins.weigh(&server, (3, &Digest::of(offered.as_bytes())), || count).expect("a record");
             let expected = if offered == "x" { 7 } else { 9 };
-            assert_eq!(pins.recorded(&server).expect("a record").tokens, Some(expected));
+            let record = pins.recorded(&server).expect("a record");
+            // One more than were listed: resources are a tool.
+            assert_eq!((record.tools, record.tokens), (3, Some(expected)));
         }
         pins.accept(&server, &[tool("a", "2"), tool("c", "1")]).expect("a record");
         let third = pins.judge(&server, "1.2", tools).expect("a judgement");

@@ -153,7 +153,7 @@ fn is_fault(notice: &Notice) -> bool {
 fn weigh(server: &Server, offered: &Offered, pins: &Pins) -> Result<(), Failure> {
     let agreed = offered.changed.iter().map(|changed| changed.definition(&server.name));
     let all: Vec<_> = offered.definitions.iter().cloned().chain(agreed).collect();
-    pins.weigh(server, &Digest::of(b"agreed"), || cost(&all)).map_err(McpFailure::Pins)?;
+    pins.weigh(server, (all.len(), &Digest::of(b"agreed")), || cost(&all)).map_err(McpFailure::Pins)?;
     Ok(())
 }
 

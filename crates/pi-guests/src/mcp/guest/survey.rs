@@ -114,7 +114,7 @@ impl Shared {
         let tools: Vec<ToolDefinition> = shown.map(|tool| tool.definition).collect();
         let work = move || {
             let offered = Digest::of(json!([env!("CARGO_PKG_VERSION"), tools]).to_string().as_bytes());
-            pins.weigh(&server, &offered, || weight(&tools))
+            pins.weigh(&server, (tools.len(), &offered), || weight(&tools))
         };
         // A record that cannot be used was told when its tools were compared with it.
         if let Ok(Err(fault)) = tokio::task::spawn_blocking(work).await {
