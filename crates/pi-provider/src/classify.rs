@@ -106,6 +106,7 @@ fn failure(
         retry_after,
         request_id: request_id.map(|id| safe(&id, LONGEST_CODE)),
         limits: None,
+        is_anonymous: false,
     }
 }
 

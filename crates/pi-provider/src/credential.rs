@@ -284,8 +284,8 @@ fn look_in_file(manifest: &Manifest, sources: &Sources<'_>, resolved: &mut Resol
     }
 }
 
-/// `mock-openai` to `MOCK_OPENAI_API_KEY`.
-fn conventional_variable(id: &str) -> String {
+/// The variable that holds the key of a provider if nothing else is said: `mock-openai` to `MOCK_OPENAI_API_KEY`.
+pub fn conventional_variable(id: &str) -> String {
     let word = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' };
     let mut name: String = id.chars().map(word).collect();
     name.push_str("_API_KEY");

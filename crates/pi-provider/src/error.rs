@@ -49,6 +49,8 @@ pub struct Failure {
     pub request_id: Option<String>,
     /// What the provider said of its limits along with the refusal, if it said anything.
     pub limits: Option<Box<Limits>>,
+    /// Nobody was named in the request: no credential went along.
+    pub is_anonymous: bool,
 }
 
 /// The last failure that counted before a provider was left alone.

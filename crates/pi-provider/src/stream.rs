@@ -379,6 +379,7 @@ impl Reader {
             retry_after: None,
             request_id: None,
             limits: None,
+            is_anonymous: false,
         };
         out.push(StreamEvent::StreamError { failure });
     }

@@ -202,6 +202,7 @@ mod tests {
             retry_after: None,
             request_id: None,
             limits: None,
+            is_anonymous: false,
         };
         let tried = |fault| matches!(fault, Fault::Passing { .. });
         let passing: Vec<_> =

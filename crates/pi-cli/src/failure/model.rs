@@ -5,7 +5,7 @@ use std::{io, time::Duration};
 use pi_provider::{
     CallError, ErrorCode, Failure, Phase, SetBy,
     catalog::FindError,
-    credential::Unusable,
+    credential::{Unusable, conventional_variable},
     manifest::Capability,
     request::{Exclusion, MediaKind},
     seconds,
@@ -454,7 +454,7 @@ pub(crate) fn call_hint(error: &CallError) -> String {
              which take them"
                 .to_owned()
         }
-        CallError::Refused { provider, failure } => refusal_hint(provider.as_str(), failure.code, failure.retry_after),
+        CallError::Refused { provider, failure } => refusal_hint(provider.as_str(), failure),
     }
 }
 
@@ -535,8 +535,13 @@ fn limit_hint(provider: &str, phase: Phase, set_by: SetBy) -> String {
     }
 }
 
-fn refusal_hint(provider: &str, code: ErrorCode, retry_after: Option<Duration>) -> String {
-    match (code, retry_after) {
+fn refusal_hint(provider: &str, failure: &Failure) -> String {
+    match (failure.code, failure.retry_after) {
+        (ErrorCode::Authentication, _) if failure.is_anonymous => format!(
+            "the server wants a credential, and none was sent: set {}, or name another variable in the manifest of {provider} \
+             (endpoint.auth: {{ type: bearer, token_env: NAME }})",
+            conventional_variable(provider)
+        ),
         (ErrorCode::Authentication, _) => {
             format!("the credential is not accepted; `pi provider show {provider}` says where it comes from")
         }

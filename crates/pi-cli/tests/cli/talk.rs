@@ -86,6 +86,20 @@ fn refused_request_has_a_hint_and_a_code_that_says_whether_to_try_again() {
 }
 
 #[test]
+fn server_that_wants_a_key_where_none_is_sent_names_the_one_to_set() {
+    let running = Running::new(Script::new().otherwise(refusal(401, "kind", "who are you?")));
+    let manifest =
+        manifest("acme", &running.base_url()).replace("{ type: bearer, token_env: ACME_KEY }", "{ type: none }");
+    let world = acme(&running).with("agent/providers/acme.yaml", manifest);
+    let error = talk(&world, &["-p", "Hi", "-m", "acme/small"], b"").stderr;
+    let error = String::from_utf8_lossy(&error);
+    assert!(
+        error.contains("hint: the server wants a credential, and none was sent: set ACME_API_KEY, or name"),
+        "{error}"
+    );
+}
+
+#[test]
 fn server_that_is_not_there_is_tried_again_later() {
     let world = quiet_world()
         .with("agent/providers/acme.yaml", manifest("acme", "http://127.0.0.1:9"))

@@ -190,6 +190,7 @@ impl Exchange<'_> {
                 if let Some(encoding) = response.unknown_encoding() {
                     failure.message = format!("{}; what it says is compressed as {encoding}", failure.message);
                 }
+                failure.is_anonymous = self.secret.is_none();
                 // Many a server repeats the path that it does not know.
                 failure.message = hide(&failure.message, &self.outgoing.hidden);
             }

@@ -115,6 +115,7 @@ fn whole_failure_is_told() {
             requests: Allowance { limit: Some(60), remaining: Some(0), reset: Some(Duration::from_millis(11_200)) },
             tokens: Allowance::default(),
         })),
+        is_anonymous: false,
     };
     let failure = refusal(json!({}), 429, &headers, body);
     assert_eq!(failure, expected);
@@ -193,6 +194,7 @@ fn errors_inside_a_stream_have_no_status() {
         retry_after: None,
         request_id: None,
         limits: None,
+        is_anonymous: false,
     };
     assert_eq!(overloaded, expected);
     assert_eq!(check(json!({"error": {"code": 502, "message": "upstream"}})).code, ErrorCode::ServerError);

@@ -195,6 +195,7 @@ fn the_end_has_a_reason() {
         retry_after: None,
         request_id: None,
         limits: None,
+        is_anonymous: false,
     };
     let final_ = |reason, raw| StreamEvent::FinalCandidate { candidate: 0, finish: finish(reason, raw) };
     let broken = || End::Broken("gone".to_owned());

@@ -147,6 +147,7 @@ mod tests {
                         retry_after: None,
                         request_id: None,
                         limits: None,
+                        is_anonymous: false,
                     },
                 },
                 r#"{"event":"StreamError","error":{"code":"E3002","name":"overloaded","message":"busy","provider_code":"overloaded_error","retryable":true,"fallbackable":true}}"#,
