@@ -120,3 +120,63 @@ test("whoever says something sees it, wherever he was reading", async ({ page, d
   await desk.say(page, "And now?");
   await expect(page.getByText("Little.")).toBeInViewport();
 });
+
+test.describe("a reading that is overtaken", () => {
+  test.use({ settings: { compaction: { keepRecentTokens: 20, reserveTokens: 100 } } });
+
+  test("what stands above is read for the beginning that takes the place of the old one", async ({ page, desk }) => {
+    interface Told {
+      id?: string;
+      type: string;
+      command?: string;
+      data?: { commandType?: string };
+    }
+    /** The first reading of what stands above, and the readings of the end after it. */
+    let above: string | undefined;
+    const ends: string[] = [];
+    const { open: begin, opened: begun } = gate();
+    const { open: end, opened: ended } = gate();
+    const { open: overtake, opened: overtaken } = gate();
+    await page.routeWebSocket(/\/ws/, (client: WebSocketRoute) => {
+      const server = client.connectToServer();
+      client.onMessage((message) => {
+        const said = JSON.parse(String(message)) as { id: string; type: string; before?: string; after?: string };
+        if (said.type === "get_messages" && said.before !== undefined && above === undefined) {
+          above = said.id;
+          begin();
+        } else if (said.type === "get_messages" && said.before === undefined && said.after === undefined && above !== undefined) {
+          ends.push(said.id);
+        }
+        server.send(message);
+      });
+      server.onMessage((message) => {
+        const said = JSON.parse(String(message)) as Told;
+        if (said.type === "command_finished" && said.data?.commandType === "compact") {
+          // Everybody is told that it was compacted when the first reading after it is done.
+          void begun.then(() => client.send(message));
+        } else if (said.id !== undefined && said.id === above) {
+          void overtaken.then(() => client.send(message));
+        } else {
+          client.send(message);
+          if (said.id !== undefined && ends.includes(said.id)) {
+            end();
+          }
+        }
+      });
+    });
+    desk.model.says({ text: `A long first answer. ${"Words and more words. ".repeat(80)}` }, { text: "A second answer." }, { text: "They talked about words." });
+    await desk.enter(page);
+    await desk.begin(page);
+    for (const words of ["first question", "second question"]) {
+      await desk.say(page, words);
+      await desk.settled(page);
+    }
+    await desk.say(page, "/compact");
+    await ended;
+    // By then the new beginning is drawn, and what stands above it was asked for.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    overtake();
+    // Sooner than what is told of the compaction fades: then everything moves, and it would be asked for once more.
+    await expect(page.locator("[data-role=user], [data-role=compactionSummary]")).toHaveText([/first question/, /summarised/, /second question/], { timeout: 8000 });
+  });
+});

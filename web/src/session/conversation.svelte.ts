@@ -181,15 +181,17 @@ export class Conversation {
   }
 
   /** Brings older messages, if there are any. Whoever asks while they come gets the same. */
-  loadOlder(): Promise<void> {
-    const read = async () => {
-      await this.try(() => this.messages.readOlder());
-      await this.readRequests();
-    };
+  async loadOlder(): Promise<void> {
     if (this.messages.hasOlder) {
-      this.older ??= read().finally(() => (this.older = undefined));
+      this.older ??= this.readOlder().finally(() => (this.older = undefined));
     }
-    return this.older ?? Promise.resolve();
+    await this.older;
+    await this.readRequests();
+  }
+
+  /** What was read for a beginning that is not there any more is read for the one in its place: whoever asked does not ask again. */
+  private async readOlder(): Promise<void> {
+    while ((await this.try(() => this.messages.readOlder())) === false && !this.isClosed) {}
   }
 
   /** Brings a message to the list that is not in it yet. */

@@ -79,6 +79,7 @@ export class Messages {
   /** Reads the end of the conversation anew. False if another reading has overtaken this one. */
   async read(partial?: Message): Promise<boolean> {
     this.reading += 1;
+    this.isLoadingOlder = false;
     const reading = this.reading;
     const { data } = await this.session.request({ type: "get_messages", limit: FIRST_PAGE });
     if (reading !== this.reading) {
@@ -97,22 +98,24 @@ export class Messages {
     return true;
   }
 
-  async readOlder(): Promise<void> {
+  /** Reads what stands above, once at a time. False if a reading has overtaken this one, above whose beginning nothing was read yet. */
+  async readOlder(): Promise<boolean> {
     const first = this.items[0]?.entryId;
-    if (this.isLoadingOlder || !this.hasOlder || first === undefined) {
-      return;
+    if (!this.hasOlder || first === undefined) {
+      return true;
     }
     this.isLoadingOlder = true;
     const reading = this.reading;
     try {
       const { data } = await this.session.request({ type: "get_messages", before: first, limit: PAGE });
-      if (reading !== this.reading) {
-        return;
+      if (reading !== this.reading || first !== this.items[0]?.entryId) {
+        return false;
       }
       const older = data.messages.map((message, index) => this.newItem(message, data.entryIds?.[index]));
       this.items = [...older, ...this.items];
       this.hasOlder = data.hasMore === true;
       this.showRows();
+      return true;
     } finally {
       this.isLoadingOlder = false;
     }
