@@ -494,6 +494,8 @@ export class Conversation {
       case "message_end":
         if (event.message.role === "user") {
           this.arrive(contentText(event.message.content));
+        } else if (event.message.role === "assistant") {
+          void this.readUsage(); // Its calls may take long, and the turn ends after them.
         }
         return this.messages.hear(event);
       case "message_start":
