@@ -1,6 +1,46 @@
 /** The first minute: what is to be seen before anything was said, and what the page explains. */
 import { expect, test } from "./support/page";
 
+test("the first strip says what it is, until somebody knows", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  for (const words of ["one", "two"]) {
+    await desk.say(page, words);
+    await desk.settled(page);
+  }
+  const hint = page.getByRole("note").filter({ hasText: "everything the model was given" });
+  await expect(hint).toHaveCount(1);
+  await expect(hint.getByRole("listitem")).toContainText([/^Tools [\d.]+k?$/, /^System prompt/, /^Variable/, /^Text/]);
+  await hint.getByRole("button", { name: "Got it" }).click();
+  await expect(hint).toHaveCount(0);
+  await page.reload();
+  await expect(page.getByRole("link", { name: /What the model saw: / })).toHaveCount(2);
+  await expect(hint).toHaveCount(0);
+});
+
+test("a stretch of a strip says what it is and leads to its segment", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Hello there");
+  await desk.settled(page);
+  const strip = page.getByRole("link", { name: /What the model saw: / });
+  await expect(strip.locator("svg")).toBeVisible();
+  const box = await strip.boundingBox();
+  const edge = box === null ? { x: 0, y: 0 } : { x: box.width - 3, y: 8 };
+  await strip.hover({ position: edge });
+  await expect(page.locator(".pointed")).toContainText(/^Text \d+ tokens? · [\d.]+%/);
+  await strip.hover({ position: { x: 5, y: 8 } });
+  await expect(page.locator(".pointed")).toContainText(/^Tools/);
+  await strip.click({ position: edge });
+  await expect(page.locator("article.segment.selected")).toContainText("Hello there");
+  // By a key it leads to the whole.
+  await page.goBack();
+  await strip.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.locator("article.segment").first()).toBeVisible();
+  await expect(page.locator("article.segment.selected")).toHaveCount(0);
+});
+
 test("the window is as full as the last request, also if nobody answered it", async ({ page, desk }) => {
   desk.model.says({ fail: 400 });
   await desk.enter(page);

@@ -34,6 +34,9 @@ const BEFORE = `pub fn pair(line: &str) -> Option<(&str, &str)> {
 }
 `;
 
+// Whoever looks at pictures has read what a strip is.
+test.beforeEach(({ page }) => page.addInitScript(() => localStorage.setItem("pi.known", "strip")));
+
 for (const [name, scheme, width, height, locale] of [
   ["page-light", "light", 1280, 800, "en-US"],
   ["page-dark", "dark", 1280, 800, "en-US"],

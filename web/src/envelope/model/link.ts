@@ -1,7 +1,8 @@
 /**
  * Addresses of what a model was shown: the part after `#/s/<session>/envelope` of the page, or after `#` of a file that is shown by itself.
  *
- * `/r/<request>`, `/m/<message>` and `/seg/<segment>` each may be missing. A segment is named by its id, or else by its place in its message.
+ * `/r/<request>`, `/m/<message>` and `/seg/<segment>` each may be missing. A segment is named by its id, or else by its place in its message;
+ * `@3` is the third of the whole prompt, for whoever knows nothing else of it.
  */
 
 import type { Entry } from "./format";
@@ -56,7 +57,8 @@ export function find(all: readonly Entry[], target: Target): Entry | undefined {
   if (segment === undefined) {
     return inMessage[0];
   }
-  return inMessage.find((entry) => nameOf(entry) === segment) ?? inMessage[0];
+  const place = /^@(\d+)$/.exec(segment)?.[1];
+  return inMessage.find((entry) => nameOf(entry) === segment) ?? (place === undefined ? undefined : all[Number(place) - 1]) ?? inMessage[0];
 }
 
 /** A part that is badly encoded stands for itself. */
