@@ -1,6 +1,32 @@
 /** The first minute: what is to be seen before anything was said, and what the page explains. */
 import { expect, test } from "./support/page";
 
+test("something can be said where one comes in", async ({ page, desk }) => {
+  desk.model.says({ text: "Gladly." });
+  await desk.enter(page);
+  const field = page.getByRole("textbox", { name: "What shall the agent do?" });
+  await expect(field).toBeFocused();
+  await page.keyboard.type("Begin with the tests");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/#\/s\//);
+  await desk.settled(page);
+  await expect(page.locator("[data-role=user]")).toHaveText([/Begin with the tests/]);
+  await expect(page.getByText("Gladly.")).toBeVisible();
+  expect(desk.model.asked.length).toBe(1);
+  // What was done last is offered to whoever comes back.
+  await page.goto(`${desk.server.origin}/#/`);
+  await page.getByRole("region", { name: "Go on with" }).getByRole("button", { name: /Begin with the tests/ }).click();
+  await expect(page.getByText("Gladly.")).toBeVisible();
+});
+
+test("a command that is typed where one comes in stands in the editor", async ({ page, desk }) => {
+  await desk.enter(page);
+  await page.keyboard.type("!ls");
+  await page.keyboard.press("Enter");
+  await expect(desk.editor(page)).toHaveValue("!ls");
+  expect(desk.model.asked.length).toBe(0);
+});
+
 test("the first strip says what it is, until somebody knows", async ({ page, desk }) => {
   await desk.enter(page);
   await desk.begin(page);

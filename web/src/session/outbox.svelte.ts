@@ -49,6 +49,11 @@ export class Outbox {
     }
   }
 
+  /** Leaves something to be sent by whoever opens the session. */
+  leave(outgoing: Outgoing): void {
+    this.keep([...this.all, outgoing]);
+  }
+
   /** The server works on one of these, or on something else. */
   start(id: string): void {
     if (this.all.some((outgoing) => outgoing.id === id)) {
