@@ -67,6 +67,29 @@ test("a stretch of a strip says what it is and leads to its segment", async ({ p
   await expect(page.locator("article.segment.selected")).toHaveCount(0);
 });
 
+test("on a wide screen what the model saw stands beside the conversation and grows with it", async ({ page, desk }) => {
+  await page.setViewportSize({ width: 1920, height: 1000 });
+  desk.model.says({ text: "First answer." }, { text: "Second answer." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "one");
+  await desk.settled(page);
+  const strip = page.getByRole("link", { name: /What the model saw: / });
+  await strip.first().focus();
+  await page.keyboard.press("Enter");
+  await expect(page.locator("article.segment").first()).toBeVisible();
+  await expect(page.getByText("First answer.")).toBeVisible();
+  await desk.say(page, "two");
+  await desk.settled(page);
+  await expect(page.locator(".scrubber .told")).toContainText("Request 2 of 2");
+  await expect(page.locator("article.segment").filter({ hasText: "First answer." })).toBeVisible();
+  await expect(page.locator("[data-role=assistant]").filter({ hasText: "Second answer." })).toBeVisible();
+  // Where there is no room for both, one is shown.
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await expect(desk.editor(page)).toHaveCount(0);
+  await expect(page.locator("article.segment").first()).toBeVisible();
+});
+
 test("the window is as full as the last request, also if nobody answered it", async ({ page, desk }) => {
   desk.model.says({ fail: 400 });
   await desk.enter(page);
