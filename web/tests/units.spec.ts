@@ -1,7 +1,7 @@
 /** Parts of the page that are plain functions. No browser is needed for these. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
-import { optionText, reachText } from "../src/chat/approval";
+import { optionText, reachText, titleText } from "../src/chat/approval";
 import { called, nearest, pageCommand } from "../src/chat/commands";
 import { originOf, shownName } from "../src/chat/origin";
 import { complete, matching, triggerAt } from "../src/chat/complete";
@@ -176,6 +176,10 @@ test("answers to an approval have words of their own", () => {
   const texts = ["approval.once", "approval.session", "approval.all", "approval.lasting", "question.no", "approval.not", "approval.never"];
   expect(options.map(optionText)).toEqual(texts);
   expect(optionText("Blue")).toBeUndefined();
+});
+
+test("what is asked is named by what it needs", () => {
+  expect(["exec", "write", "env", "constructor"].map(titleText)).toEqual(["approval.title.exec", "approval.title.write", "approval.title", "approval.title"]);
 });
 
 test("how far a yes for longer reaches is told where it has bounds", () => {

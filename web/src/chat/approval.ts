@@ -19,6 +19,19 @@ export function optionText(option: string): TextKey | undefined {
   return OPTIONS.find((known) => known.option.test(option))?.text;
 }
 
+/** What is asked for, by the capability that it needs. */
+const TITLES: Readonly<Record<string, TextKey>> = {
+  read: "approval.title.read",
+  write: "approval.title.write",
+  exec: "approval.title.exec",
+  http: "approval.title.http",
+  tool: "approval.title.tool",
+};
+
+export function titleText(capability: string): TextKey {
+  return (Object.hasOwn(TITLES, capability) ? TITLES[capability] : undefined) ?? "approval.title";
+}
+
 /** What a yes leads to that holds for longer than once, as far as a capability has bounds. */
 const REACH: Readonly<Record<string, TextKey>> = {
   read: "approval.reach.files",
