@@ -6,14 +6,14 @@
  * is exchanged for a cookie and removed from the address before anything is drawn.
  */
 
-export type SessionView = "chat" | "tree" | "envelope" | "diff" | "treemap";
+export type SessionView = "chat" | "tree" | "changes" | "envelope" | "diff" | "treemap";
 
 export type Route =
   | { page: "home" }
   | { page: "viewer"; request?: string; message?: string; segment?: string }
   | { page: "session"; session: string; view: SessionView; request?: string; message?: string; segment?: string };
 
-const VIEWS: readonly SessionView[] = ["chat", "tree", "envelope", "diff", "treemap"];
+const VIEWS: readonly SessionView[] = ["chat", "tree", "changes", "envelope", "diff", "treemap"];
 
 export function parseRoute(hash: string): Route {
   const [path = ""] = hash.replace(/^#/, "").split("?");

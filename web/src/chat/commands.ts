@@ -1,10 +1,10 @@
 /** Commands that the page does itself; all others are the server's. */
-export const PAGE_COMMANDS = ["new", "model", "thinking", "name", "fork", "tree", "envelope", "usage", "compact", "export", "extensions", "stop", "close", "help"] as const;
+export const PAGE_COMMANDS = ["new", "model", "thinking", "name", "fork", "tree", "changes", "envelope", "usage", "compact", "export", "extensions", "stop", "close", "help"] as const;
 
 export type PageCommand = (typeof PAGE_COMMANDS)[number];
 
 /** What they are called in a terminal. */
-const ALIASES: Record<string, PageCommand> = { context: "envelope", hotkeys: "help", quit: "close" };
+const ALIASES: Record<string, PageCommand> = { context: "envelope", diff: "changes", hotkeys: "help", quit: "close" };
 
 /** What the page does when something is called by this name. */
 export function pageCommand(name: string): PageCommand | undefined {

@@ -6,12 +6,14 @@
  * when a run settles.
  */
 import type { AgentEvent, ContextUsage, Message, Queue, ServerEvent, Session, SessionInfo, SessionSnapshot, SessionStats } from "pi-client";
+import { untrack } from "svelte";
 import { PerFrame } from "../link/frame";
 import { hasCode, link, REWRITES, type Trouble, trouble } from "../link/link.svelte";
 import { notices } from "../parts/notices.svelte";
 import { t } from "../texts";
 import { asking } from "./asking.svelte";
 import { saidOf } from "./attached";
+import { type ChangedFile, changesIn } from "./changes";
 import { attachments, draftOf, type Picture, read, write } from "./draft.svelte";
 import { fileIdOf, loadFromDisk } from "./files";
 import { Messages, type Row } from "./messages.svelte";
@@ -59,6 +61,11 @@ export class Conversation {
   shell = $state.raw<{ command: string; output: string } | undefined>();
   /** Whether there is something that *Stop* ends. */
   readonly canStop = $derived(this.isWorking || this.isCompacting || this.shell !== undefined);
+  /** What its tools changed, as far as it was read. Reckoned when a call is done, and not for everything that it says. */
+  readonly changed: readonly ChangedFile[] = $derived.by(() => {
+    void this.messages.done;
+    return untrack(() => changesIn(this.messages.rows));
+  });
   /** Counts changes of what extensions offer: commands that were read before are old then. */
   offers = $state.raw(0);
   /** Said to screen readers. */

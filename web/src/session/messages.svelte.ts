@@ -46,6 +46,8 @@ export class Messages {
   isLoaded = $state.raw(false);
   hasOlder = $state.raw(false);
   isLoadingOlder = $state.raw(false);
+  /** Counts what may have changed files: calls that are done, and messages that were read. */
+  done = $state.raw(0);
   private items: Item[] = [];
   private readonly tools = new Map<string, Tool>();
   private live: Row | undefined;
@@ -210,6 +212,7 @@ export class Messages {
         const tool = this.tool(event.toolCallId, event.toolName);
         tool.durationMs = event.durationMs ?? (tool.startedAt === undefined ? undefined : Date.now() - tool.startedAt);
         tool.finish(event.result, event.isError, event.denied);
+        this.done += 1;
         return;
       }
     }
@@ -289,6 +292,7 @@ export class Messages {
       }
     }
     this.rows = rows;
+    this.done += 1;
   }
 
   private append(item: Item): void {

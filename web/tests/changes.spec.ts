@@ -1,0 +1,43 @@
+/** What the tools of a conversation changed, to be looked through. */
+import { expect, test } from "./support/page";
+
+test("files that were changed are shown with their changes, and stay marked as seen until they change again", async ({ page, desk }) => {
+  await desk.server.write("project/a.txt", "alpha\nbeta\ngamma\n");
+  desk.model.says(
+    { calls: [{ name: "edit", arguments: { path: "a.txt", edits: [{ oldText: "beta", newText: "beta two" }] } }, { name: "write", arguments: { path: "b.txt", content: "one\ntwo\n" } }] },
+    { calls: [{ name: "edit", arguments: { path: "missing.txt", edits: [{ oldText: "x", newText: "y" }] } }] },
+    { text: "Done." },
+    { calls: [{ name: "edit", arguments: { path: "a.txt", edits: [{ oldText: "gamma", newText: "delta" }] } }] },
+    { text: "Done again." },
+  );
+  await desk.enter(page);
+  await desk.begin(page);
+  const chip = page.getByRole("button", { name: /^What was changed: / });
+  await expect(chip).toHaveCount(0);
+  await desk.say(page, "Change things");
+  await desk.settled(page);
+  await expect(chip).toHaveAccessibleName("What was changed: 2 files, 3 lines added, 1 removed");
+  await chip.click();
+  await expect(page).toHaveURL(/\/changes$/);
+  const file = (name: string) => page.locator(`[data-file="${name}"]`);
+  await expect(page.locator("[data-file]")).toHaveCount(2);
+  await expect(file("a.txt").locator("mark")).toHaveText([" two"]);
+  await expect(file("b.txt")).toContainText("one");
+  for (const name of ["a.txt", "b.txt"]) {
+    await file(name).getByRole("checkbox", { name: "seen" }).check();
+    await expect(file(name).getByRole("button").first()).toHaveAttribute("aria-expanded", "false");
+  }
+  await expect(page.getByText("2 of 2 seen")).toBeVisible();
+  // It survives a reload, and what is changed once more is new.
+  await page.reload();
+  await expect(page.getByText("2 of 2 seen")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await desk.say(page, "Once more");
+  await desk.settled(page);
+  await desk.turn(page, "/diff");
+  await expect(page.getByText("1 of 2 seen")).toBeVisible();
+  await expect(file("a.txt").getByRole("checkbox")).not.toBeChecked();
+  await expect(file("a.txt")).toContainText("2 times");
+  await file("a.txt").getByRole("link", { name: "Where it was done" }).last().click();
+  await expect(page.locator("[data-tool=edit]").last()).toBeInViewport();
+});
