@@ -56,7 +56,7 @@ for (const scheme of ["light", "dark"] as const) {
     await expect(page.getByRole("dialog")).toBeVisible();
     expect(await violations(page), "a place in the tree").toEqual([]);
     await page.keyboard.press("Escape");
-    for (const [view, part] of [["envelope", "article.segment"], ["treemap", ".treemap .item"], ["diff", ".rows .row"]]) {
+    for (const [view, part] of [["envelope", "article.segment"], ["treemap", ".treemap .item"], ["diff", ".rows .row"], ["changes", "[data-file]"]]) {
       await page.goto(`${desk.server.origin}/#/s/${session}/${view}`);
       await expect(page.locator(part ?? "").first()).toBeVisible();
       expect(await violations(page), view).toEqual([]);
