@@ -1,5 +1,7 @@
 //! What a session shows of itself to clients: lists that they read without knowing how it keeps things.
 
+pub(crate) mod paging;
+
 use std::path::PathBuf;
 
 use pi_envelope::Tokens;

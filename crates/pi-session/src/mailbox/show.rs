@@ -5,11 +5,11 @@ use std::{path::PathBuf, sync::Arc};
 use pi_transcript::{ContextUsage, SessionStats, json::Amount};
 use tokio::sync::oneshot;
 
-use super::{Mailbox, answer, letter::Letter, note::full_output, tree::piece};
+use super::{Mailbox, answer, letter::Letter, note::full_output};
 use crate::{
     cut,
     listing::{self, Counted, Outline, OutputError, ReadingError, Whole},
-    run::aside,
+    run::aside::{self, piece},
     tree::Kept,
 };
 

@@ -1,12 +1,10 @@
 //! Ways through the tree.
 
-use std::sync::Arc;
-
 use pi_transcript::EntryId;
 
 use crate::{
     cut::branch,
-    run::desk::{Piece, Survey},
+    run::{aside::piece, desk::Survey},
     tree::{Kind, NoEntry, Place, Tree},
 };
 
@@ -24,9 +22,4 @@ pub(super) fn survey(tree: &Tree, target: &EntryId) -> Result<Survey, NoEntry> {
         left: branch::left_behind(tree, leaf).into_iter().filter_map(|place| piece(tree, place)).collect(),
         editor: if is_said { piece(tree, place) } else { None },
     })
-}
-
-pub(super) fn piece(tree: &Tree, place: Place) -> Option<Piece> {
-    let held = tree.held(place).map(|kept| Piece::Held(Arc::clone(kept)));
-    held.or_else(|| tree.span(place).map(Piece::At))
 }

@@ -15,8 +15,14 @@ use super::{Parts, desk::Piece, inquiry::Inquiry, turn::words};
 use crate::{
     file::{ReadError, Reader},
     models::Choice,
-    tree::Kept,
+    tree::{Kept, Place, Tree},
 };
+
+/// Where an entry is found.
+pub(crate) fn piece(tree: &Tree, place: Place) -> Option<Piece> {
+    let held = tree.held(place).map(|kept| Piece::Held(Arc::clone(kept)));
+    held.or_else(|| tree.span(place).map(Piece::At))
+}
 
 /// Entries, from memory or from the file. Blocks for as long as the disk does.
 pub(crate) fn read(reader: Option<&Reader>, pieces: Vec<Piece>) -> Result<Vec<Arc<Kept>>, ReadError> {

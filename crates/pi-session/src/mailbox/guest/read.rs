@@ -10,8 +10,11 @@ use pi_exthost::{
 use pi_extproto::connector::tool;
 use pi_transcript::{Entry, EntryId};
 
-use super::super::{Mailbox, answer, tree::piece};
-use crate::run::{aside, desk::Piece};
+use super::super::{Mailbox, answer};
+use crate::run::{
+    aside::{self, piece},
+    desk::Piece,
+};
 
 impl Mailbox {
     pub(super) fn read_entry(&mut self, id: &EntryId, reply: Reply<Option<Arc<Entry>>>) {
