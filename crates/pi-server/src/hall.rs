@@ -10,6 +10,7 @@ mod extensions;
 mod journey;
 mod look;
 mod operate;
+mod peruse;
 mod shelf;
 mod steer;
 mod survey;
@@ -35,7 +36,7 @@ use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::{connect::connects, survey::queue_of};
+pub(crate) use self::{connect::connects, peruse::Looks, survey::queue_of};
 use crate::{
     answer::{self, Answer},
     bustle::Bustle,
@@ -104,6 +105,8 @@ pub struct Hall {
     pub workshop: Arc<dyn Workshop>,
     /// What was read of session files that nobody has loaded.
     pub catalogue: Arc<Catalogue>,
+    /// What was seen of sessions that others have open.
+    pub looks: Looks,
     /// Who makes a file for a browser has one.
     pub downloads: Arc<Semaphore>,
     pub roots: Roots,

@@ -27,6 +27,7 @@ mod herald;
 pub mod hooks;
 pub mod input;
 pub mod listing;
+pub mod look;
 mod mailbox;
 pub mod models;
 pub mod offer;

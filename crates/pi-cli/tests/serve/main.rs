@@ -20,6 +20,7 @@ mod house;
 mod journal;
 mod lasting;
 mod leaving;
+mod looking;
 mod pings;
 mod places;
 mod questions;

@@ -260,28 +260,34 @@ fn slash_command(command: CommandInfo) -> Option<SlashCommand> {
 
 /// All that the model is shown, or the page that is asked for. Pages go on above the summary of a compaction, to what it stands for.
 async fn said(session: &Session, wanted: &GetMessages) -> Result<Outcome, SessionGone> {
-    let (side, member) = match (&wanted.before, &wanted.after) {
-        (_, Some(after)) => (Side::After(after.clone()), Some("after")),
-        (Some(before), None) => (Side::Before(before.clone()), Some("before")),
-        (None, None) => (Side::End, None),
-    };
+    let (side, member) = side(wanted);
     if side == Side::End && wanted.limit.is_none() {
         let messages = session.messages().await?.iter().map(|(_, message)| Message::clone(message)).collect();
         return Ok(told(Data::GetMessages(MessageList { messages, entry_ids: None, has_more: None })));
     }
     let limit = wanted.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let Page { messages, has_more } = match session.messages_page(side, limit).await {
-        Ok(page) => page,
-        Err(ReadingError::Gone(gone)) => return Err(gone),
+    match session.messages_page(side, limit).await {
+        Ok(page) => Ok(told(Data::GetMessages(listed(&page)))),
+        Err(ReadingError::Gone(gone)) => Err(gone),
         Err(ReadingError::NoEntry(NoEntry { id })) => {
-            return Ok(Err(Undone::from(Error::NotFound(Missing::Entry { id, member }))));
+            Ok(Err(Undone::from(Error::NotFound(Missing::Entry { id, member }))))
         }
-        Err(fault @ ReadingError::File(_)) => {
-            return Ok(Err(Undone::from(Error::StorageFailed { reason: fault.to_string() })));
-        }
-    };
+        Err(fault @ ReadingError::File(_)) => Ok(Err(Undone::from(Error::StorageFailed { reason: fault.to_string() }))),
+    }
+}
+
+/// Which messages are asked for, and the member that says so.
+pub(super) fn side(wanted: &GetMessages) -> (Side, Option<&'static str>) {
+    match (&wanted.before, &wanted.after) {
+        (_, Some(after)) => (Side::After(after.clone()), Some("after")),
+        (Some(before), None) => (Side::Before(before.clone()), Some("before")),
+        (None, None) => (Side::End, None),
+    }
+}
+
+pub(super) fn listed(Page { messages, has_more }: &Page) -> MessageList {
     let (entry_ids, messages) = messages.iter().map(|(id, message)| (id.clone(), Message::clone(message))).unzip();
-    Ok(told(Data::GetMessages(MessageList { messages, entry_ids: Some(entry_ids), has_more: Some(has_more) })))
+    MessageList { messages, entry_ids: Some(entry_ids), has_more: Some(*has_more) }
 }
 
 async fn set_model(session: &Session, provider: &ProviderId, model: &ModelId) -> Result<Outcome, SessionGone> {

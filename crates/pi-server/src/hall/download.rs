@@ -1,6 +1,10 @@
 //! A session as a file for whoever sits before a browser, which may stand on another machine than the server.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use pi_session::{
     export::{self, ExportError},
@@ -11,7 +15,7 @@ use pi_transcript::SessionId;
 use pi_wire::Error;
 use tokio::{sync::OwnedSemaphorePermit, task::spawn_blocking, time::timeout};
 
-use super::{Hall, gone};
+use super::{Hall, Undone, gone};
 
 /// A file that is larger is not sent, nor is one made of a session that is: it would stand in the memory of both sides.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
@@ -30,6 +34,14 @@ pub(crate) enum Form {
     Envelope,
     /// Every request, as one page with the view of the envelope.
     Viewer,
+}
+
+/// Of which session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    Session(SessionId),
+    /// One that somebody else may have open.
+    File(PathBuf),
 }
 
 /// A file on its way to a browser.
@@ -105,13 +117,13 @@ impl Form {
 
 impl Hall {
     /// Writes the conversation down as it stands, for one reader and not for the disk.
-    pub(crate) async fn download(&self, id: &SessionId, form: Form) -> Result<Download, Unsent> {
+    pub(crate) async fn download(&self, source: &Source, form: Form) -> Result<Download, Unsent> {
         let room = Arc::clone(&self.downloads).acquire_owned();
         let Ok(Ok(space)) = timeout(PATIENCE, room).await else { return Err(Unsent::Busy) };
-        let (room, session) = self.enter(id).await.map_err(|undone| undone.error)?;
-        session.flush().await.map_err(gone(room.id())).map_err(|undone| undone.error)?;
-        let own = self.own_file(&room, "a session that is not kept cannot be exported");
-        let file = own.map_err(|undone| undone.error)?;
+        let file = match source {
+            Source::Session(id) => self.written_file(id).await.map_err(|undone| undone.error)?,
+            Source::File(path) => self.may_look(path)?,
+        };
         let made = spawn_blocking(move || {
             if is_too_large(&file) || (form == Form::Viewer && is_too_large(&sidecar::path_of(&file))) {
                 return Err(Unsent::TooLarge);
@@ -123,6 +135,13 @@ impl Hall {
             Ok(Download { name: form.name(&stem(&file)), media_type: form.media_type(), text, room: Some(space) })
         });
         made.await.map_err(|panic| Error::Internal { incident: panic.to_string() })?
+    }
+
+    /// The file of a session, with everything in it that was said.
+    async fn written_file(&self, id: &SessionId) -> Result<PathBuf, Undone> {
+        let (room, session) = self.enter(id).await?;
+        session.flush().await.map_err(gone(room.id()))?;
+        self.own_file(&room, "a session that is not kept cannot be exported")
     }
 
     /// All that a command said, from the file that its message names.

@@ -29,7 +29,7 @@ use super::{Hall, Outcome, Undone, told};
 use crate::room::Room;
 
 /// Entries of a tree that are shown at most.
-const MOST_ENTRIES: usize = 10_000;
+pub(super) const MOST_ENTRIES: usize = 10_000;
 /// Files of a completion if nobody says how many.
 const USUAL_FILES: usize = 50;
 
@@ -106,7 +106,7 @@ impl Hall {
 }
 
 /// Of tokens without any price it is known that they cost nothing less than nothing.
-fn priced(stats: SessionStats) -> SessionStats {
+pub(super) fn priced(stats: SessionStats) -> SessionStats {
     let is_unknown = stats.tokens.total > 0 && stats.cost.as_f64() <= 0.0;
     SessionStats { cost_at_least: stats.cost_at_least.or(is_unknown.then_some(true)), ..stats }
 }
@@ -119,7 +119,7 @@ pub(super) fn answer_fault(fault: AnswerFault) -> Error {
     }
 }
 
-fn unread(id: &SessionId, error: &ReadingError) -> Undone {
+pub(super) fn unread(id: &SessionId, error: &ReadingError) -> Undone {
     match error {
         ReadingError::NoEntry(missing) => Error::NotFound(Missing::Entry { id: missing.id.clone(), member: None }),
         ReadingError::File(fault) => Error::StorageFailed { reason: fault.to_string() },
@@ -143,7 +143,7 @@ fn skill(skill: Skill) -> ToldSkill {
     }
 }
 
-fn tree(outline: Outline) -> EntryTree {
+pub(super) fn tree(outline: Outline) -> EntryTree {
     let node = |node: Node| {
         let label = node.label;
         // What has no words is named by what it is.
@@ -177,7 +177,7 @@ async fn strip(session: &Session, wanted: GetStrip) -> Result<Outcome, SessionGo
 }
 
 /// The latest first.
-fn requests(listed: &[Listed], wanted: &ListRequests) -> ModelRequestList {
+pub(super) fn requests(listed: &[Listed], wanted: &ListRequests) -> ModelRequestList {
     let limit = wanted.limit.unwrap_or(limits::PAGE);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let end = wanted.before.as_ref().and_then(|before| listed.iter().position(|it| it.request == before.0));

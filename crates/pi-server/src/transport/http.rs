@@ -1,12 +1,12 @@
 //! HTTP: the way in for WebSockets, the page, whether the server is well, and the login of a browser.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use axum::{
     Extension, Json, Router,
     extract::{
         Query, Request, State, WebSocketUpgrade,
-        rejection::{JsonRejection, QueryRejection},
+        rejection::{BytesRejection, JsonRejection, QueryRejection},
         ws::rejection::WebSocketUpgradeRejection,
     },
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
@@ -14,7 +14,8 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use pi_session::{OutputFault, listing::OutputError, settings::nearest};
+use bytes::Bytes;
+use pi_session::{OutputFault, listing::OutputError, look::Sight, settings::nearest};
 use pi_transcript::SessionId;
 use pi_wire::{ConnectionOptions, Error};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ use crate::{
     door::{COOKIE_MS, Door, Refused, TICKET_MS, Visitor},
     hall::{
         Counts,
-        download::{Form, Unsent},
+        download::{Form, Source, Unsent},
         now,
     },
     lobby::Crowded,
@@ -68,6 +69,7 @@ pub async fn serve(server: Arc<Server>, door: Arc<Door>, listener: TcpListener, 
         .route("/metrics", get(metrics))
         .route(EXPORT, get(export))
         .route(OUTPUT, get(output))
+        .route("/look", get(sight).post(peruse))
         .route("/login", post(login))
         .route("/ticket", post(ticket))
         .fallback(elsewhere)
@@ -207,7 +209,7 @@ fn refuse(status: StatusCode, error: &str, hint: &str) -> Response {
 }
 
 /// What there is, for whoever asks for something else.
-const PATHS: &str = "GET / (the page), GET /ws (WebSocket), GET /healthz, GET /readyz, GET /metrics, GET /export, GET /output, POST /ticket, POST /login";
+const PATHS: &str = "GET / (the page), GET /ws (WebSocket), GET /healthz, GET /readyz, GET /metrics, GET /export, GET /output, GET and POST /look, POST /ticket, POST /login";
 
 /// The files of the page tell nobody anything: they ask for no token, as the page that logs in cannot have one yet.
 async fn elsewhere(State(desk): State<Desk>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
@@ -267,7 +269,9 @@ async fn readyz(State(desk): State<Desk>, headers: HeaderMap) -> Response {
 /// Which session is wanted, and as what.
 #[derive(Debug, Deserialize)]
 struct Wanted {
-    session: String,
+    session: Option<String>,
+    /// One that is only looked at.
+    file: Option<PathBuf>,
     form: String,
 }
 
@@ -280,15 +284,22 @@ async fn export(
     if let Err(refusal) = desk.enter(&headers) {
         return refusal.into_response();
     }
-    let hint = || format!("ask as /export?session=ID&form=FORM; forms are {}", Form::NAMES.join(", "));
-    let (id, form) = match wanted {
-        Ok(Query(Wanted { session, form })) => match Form::read(&form) {
-            Some(form) => (SessionId::from(session), form),
-            None => return refuse(StatusCode::BAD_REQUEST, "there is no such form", &hint()),
+    let hint = || {
+        format!(
+            "ask as /export?session=ID&form=FORM, or with file=PATH of a stored one; forms are {}",
+            Form::NAMES.join(", ")
+        )
+    };
+    let (source, form) = match wanted {
+        Ok(Query(Wanted { session, file, form })) => match (session, file, Form::read(&form)) {
+            (Some(session), None, Some(form)) => (Source::Session(SessionId::from(session)), form),
+            (None, Some(file), Some(form)) => (Source::File(file), form),
+            (_, _, None) => return refuse(StatusCode::BAD_REQUEST, "there is no such form", &hint()),
+            (_, _, Some(_)) => return refuse(StatusCode::BAD_REQUEST, "one session is to be named", &hint()),
         },
         Err(rejection) => return refuse(rejection.status(), &rejection.body_text(), &hint()),
     };
-    match desk.server.hall().download(&id, form).await {
+    match desk.server.hall().download(&source, form).await {
         Ok(download) => page::download(download),
         Err(unsent) => leave_unsent(&unsent),
     }
@@ -321,6 +332,75 @@ async fn output(
         Ok(download) => page::download(download),
         Err(unsent) => leave_unsent(&unsent),
     }
+}
+
+/// Which file of a session is looked at.
+#[derive(Debug, Deserialize)]
+struct Looked {
+    file: PathBuf,
+}
+
+/// How a session is told whose files are looked at.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Seen {
+    length: u64,
+    envelopes_length: u64,
+    /// The number of the process that has it open, where the system tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_by: Option<u32>,
+}
+
+const LOOK: &str = "ask as /look?file=PATH, where PATH is the sessionPath of a stored session";
+
+/// How the files of a session are that somebody else may have open.
+async fn sight(
+    State(desk): State<Desk>,
+    wanted: Result<Query<Looked>, QueryRejection>,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(refusal) = desk.enter(&headers) {
+        return refusal.into_response();
+    }
+    let Query(Looked { file }) = match wanted {
+        Ok(wanted) => wanted,
+        Err(rejection) => return refuse(rejection.status(), &rejection.body_text(), LOOK),
+    };
+    match desk.server.hall().sight(&file).await {
+        Ok(Sight { length, envelopes, holder }) => {
+            let seen = Seen { length, envelopes_length: envelopes, held_by: holder.map(|holder| holder.process) };
+            ([(header::CACHE_CONTROL, "no-store")], Json(seen)).into_response()
+        }
+        Err(error) => leave_unsent(&Unsent::Failed(error)),
+    }
+}
+
+/// Answers one command that reads, from the files of a session that somebody else may have open. The answer is the response that
+/// a connection would be sent, be it a failure.
+async fn peruse(
+    State(desk): State<Desk>,
+    wanted: Result<Query<Looked>, QueryRejection>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    if let Err(refusal) = desk.enter(&headers) {
+        return refusal.into_response();
+    }
+    let Query(Looked { file }) = match wanted {
+        Ok(wanted) => wanted,
+        Err(rejection) => return refuse(rejection.status(), &rejection.body_text(), LOOK),
+    };
+    let body = match body {
+        Ok(body) => body,
+        Err(rejection) => return refuse(rejection.status(), &rejection.body_text(), "send one command"),
+    };
+    let hall = desk.server.hall();
+    let answer = match pi_wire::parse(&body, &hall.settings.frame) {
+        Ok(frame) => hall.peruse(&file, frame).await,
+        Err(reject) => serde_json::to_string(&reject.response()).expect("a response is JSON"),
+    };
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    (headers, answer).into_response()
 }
 
 /// Says why a file was not sent.

@@ -14,7 +14,7 @@ use pi_policy::Moment;
 
 use super::{
     Medium, held,
-    lock::{self, Locked},
+    lock::{self, Holder, Locked},
 };
 use crate::tree::Span;
 
@@ -107,6 +107,11 @@ impl Disk {
     /// How long the file is now.
     pub(crate) fn size(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
+    }
+
+    /// Who has it locked, where the system tells.
+    pub(crate) fn holder(&self) -> Option<Holder> {
+        lock::holder(&self.file)
     }
 
     /// The bytes from `offset` on; an error if there are not so many.

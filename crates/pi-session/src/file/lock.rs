@@ -59,7 +59,7 @@ fn is_unsupported(error: &io::Error) -> bool {
 
 /// Who holds the lock, if the system tells.
 #[cfg(target_os = "linux")]
-fn holder(file: &File) -> Option<Holder> {
+pub(super) fn holder(file: &File) -> Option<Holder> {
     use std::os::unix::fs::MetadataExt;
 
     #[expect(clippy::disallowed_methods, reason = "the kernel's list of locks")]
@@ -68,7 +68,7 @@ fn holder(file: &File) -> Option<Holder> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn holder(_file: &File) -> Option<Holder> {
+pub(super) fn holder(_file: &File) -> Option<Holder> {
     None
 }
 
