@@ -114,3 +114,18 @@ test("the window is told while the first calls are at work", async ({ page, desk
   await desk.server.write("project/go", "");
   await desk.settled(page);
 });
+
+test.describe("in Chinese without a key", () => {
+  test.use({ model: "demo", locale: "zh-CN" });
+
+  test("the examples are understood and answered in Chinese", async ({ page, desk }) => {
+    await desk.enter(page);
+    await page.getByRole("button", { name: "列出此项目的文件" }).click();
+    await desk.settled(page);
+    await expect(page.locator("[data-tool]")).toHaveAttribute("data-status", "done");
+    await expect(page.locator("[data-role=assistant]").last()).toContainText(/工具 \w+ 返回：README\.md/);
+    await desk.say(page, "什么是 pi？");
+    await desk.settled(page);
+    await expect(page.locator("[data-role=assistant]").last()).toContainText("编程智能体");
+  });
+});

@@ -19,7 +19,16 @@ pub(super) struct Knowledge {
     pub offer: String,
     /// What may be asked.
     pub abilities: String,
+    /// To those who ask in Chinese.
+    pub chinese: Chinese,
     topics: Vec<Topic>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Chinese {
+    pub introduction: String,
+    pub refusal: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -7,7 +7,7 @@ use super::{
     knowledge::{Topic, knowledge},
     request::{Choice, Format, Request},
     schema::{Members, instance},
-    words::{after, shortened, words},
+    words::{after, is_chinese, shortened, words},
 };
 
 /// One answer.
@@ -75,7 +75,8 @@ fn decide(request: &Request) -> (String, Thought) {
         (why, Thought::Text(opened(request, &text)))
     } else {
         let why = format!("There are {} results to sum up.", results.len());
-        let texts: Vec<String> = results.iter().map(|(tool, result)| summary(tool, result)).collect();
+        let told = if is_chinese(question) { chinese_summary } else { summary };
+        let texts: Vec<String> = results.iter().map(|(tool, result)| told(tool, result)).collect();
         (why, Thought::Text(texts.join("\n\n")))
     }
 }
@@ -104,7 +105,11 @@ fn missing(request: &Request, names: &[String]) -> String {
 
 /// The first answer begins with what it is that speaks.
 fn opened(request: &Request, text: &str) -> String {
-    if request.is_first() { format!("{} {text}", knowledge().introduction) } else { text.to_owned() }
+    match (request.is_first(), is_chinese(request.question())) {
+        (true, true) => format!("{}{text}", knowledge().chinese.introduction),
+        (true, false) => format!("{} {text}", knowledge().introduction),
+        (false, _) => text.to_owned(),
+    }
 }
 
 /// An answer from what is known, with the reason.
@@ -133,6 +138,7 @@ fn converse(request: &Request, question: &str) -> (String, String) {
                 format!("This continues {}.", topic.title),
                 format!("About {}, then: {}{}", topic.title, topic.more, suggestion(topic)),
             ),
+            None if is_chinese(question) => ("No topic fits.".to_owned(), knowledge().chinese.refusal.clone()),
             None => (
                 "No topic fits.".to_owned(),
                 format!("{} {} {}", knowledge().refusal, knowledge().abilities, knowledge().advice),
@@ -217,6 +223,17 @@ fn summary(tool: &str, result: &str) -> String {
             format!("The tool `{tool}` gave {} items: {}.", items.len(), listed(&shown, items.len()))
         }
         _ => lines(tool, trimmed),
+    }
+}
+
+/// The same for those who ask in Chinese.
+fn chinese_summary(tool: &str, result: &str) -> String {
+    let lines: Vec<&str> = result.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let shown: Vec<String> = lines.iter().take(5).map(|line| shortened(line, 80)).collect();
+    match lines.len() {
+        0 => format!("工具 `{tool}` 没有返回内容。"),
+        1..=5 => format!("工具 `{tool}` 返回：{}", shown.join("，")),
+        all => format!("工具 `{tool}` 返回 {all} 行：{} 等。", shown.join("，")),
     }
 }
 

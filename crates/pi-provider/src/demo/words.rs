@@ -9,6 +9,11 @@ pub(super) fn words(text: &str) -> Vec<String> {
     pieces.take(LONGEST).map(str::to_lowercase).collect()
 }
 
+/// Whether a text is Chinese, at least in part.
+pub(super) fn is_chinese(text: &str) -> bool {
+    text.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter))
+}
+
 /// Whether the words of `phrase` stand next to each other in `words`.
 pub(super) fn has_phrase(words: &[String], phrase: &[String]) -> bool {
     !phrase.is_empty() && words.windows(phrase.len()).any(|window| window == phrase)

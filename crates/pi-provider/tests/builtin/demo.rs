@@ -306,6 +306,23 @@ fn two_steps_are_two_calls_and_then_a_summary() {
     );
 }
 
+/// What the page offers to those who read Chinese.
+#[test]
+fn chinese_examples_are_understood_and_answered_in_chinese() {
+    let introduction = "我是 pi 的演示模型：不是语言模型，只有内置的关于 pi 的现成回答。";
+    for question in ["什么是 pi？", "你在这里能做什么？", "今天天气怎么样？"] {
+        let said = says(&format!("user: {question}"));
+        assert!(said.starts_with(introduction), "{said}");
+        assert!(!said.contains("You could"), "{said}");
+    }
+    assert_eq!(calls("user: 列出此项目的文件"), r#"ls {"path":"."}"#);
+    let results = "user: 列出此项目的文件\ncall ls\nresult: README.md\\nsrc";
+    assert_eq!(
+        choice(results, &json!({ "tools": agent_tools() }))["message"]["content"],
+        "工具 `ls` 返回：README.md，src"
+    );
+}
+
 #[test]
 fn tool_choice_is_respected() {
     let tools = agent_tools();
