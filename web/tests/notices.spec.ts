@@ -1,10 +1,8 @@
 /** What goes wrong is said where the person is. */
-import { spawn } from "node:child_process";
 import { appendFile, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "./support/page";
 import { sessionFile, storeLong } from "./support/long";
-import { gate } from "./support/model";
 
 test("a session that cannot be made says why, also in a session", async ({ page, desk }) => {
   await desk.enter(page);
@@ -61,32 +59,6 @@ test("news fade, what went wrong stays until it is dismissed or another view is 
   await page.clock.fastForward(15_000);
   await expect(page.locator(".notice.info")).toHaveCount(0);
   await expect(page.locator(".notice.warning")).toHaveCount(1);
-});
-
-test("a session that another program has open says so, and what to do", async ({ page, desk }) => {
-  await storeLong(desk.server, 2);
-  const name = "11111111-2222-7333-8444-555555555555";
-  const file = join(desk.server.folder, sessionFile(desk.server, `2026-11-15T10-00-00-000Z_${name}`));
-  const end = gate();
-  desk.model.says({ text: "Busy.", hold: end.opened });
-  const environment = { PATH: process.env["PATH"], HOME: desk.server.folder, PI_CODING_AGENT_DIR: join(desk.server.folder, "agent") };
-  const words = ["-p", ...desk.model.words, "--session", file, "hold it"];
-  const other = spawn(process.env["PI_TEST_BINARY"] ?? "pi", words, { cwd: join(desk.server.folder, "project"), env: environment, stdio: "ignore" });
-  const ended = new Promise((resolve) => other.on("close", resolve));
-  await expect.poll(() => desk.model.asked.length).toBe(1);
-  await desk.enter(page);
-  await page.locator("[data-session]").first().locator(".open").click();
-  const notice = page.locator("main .notice.error");
-  await expect(notice).toContainText("Another program has this session open");
-  await expect(notice).toContainText("pi export");
-  await expect(notice).not.toContainText("delete");
-  // A link to it says the same, and not that there is no such session.
-  await page.goto(`${desk.server.origin}/#/s/${name}`);
-  await expect(page.getByText("This session cannot be shown")).toBeVisible();
-  await expect(page.getByRole("main")).toContainText("Another program has this session open");
-  await expect(notice).toHaveCount(0);
-  end.open();
-  await ended;
 });
 
 test("a conversation that is not written any more says so", async ({ page, desk }) => {

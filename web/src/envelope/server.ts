@@ -1,6 +1,7 @@
 /** What the model saw in a session on a server, read over its protocol. */
 
-import type { PiClient, Strip } from "pi-client";
+import type { Strip } from "pi-client";
+import type { Asks } from "../link/link.svelte";
 import type { Library, Request } from "./model/album";
 import type { Envelope, ModelRequest } from "./model/format";
 import { oursOfEnvelope } from "./model/ours";
@@ -20,7 +21,7 @@ const kept = new Map<string, Kept>();
 const strips = new Map<string, Promise<Strip>>();
 
 /** Reads what the model was given; once more if it was read before the counts of the provider were known. */
-function readEnvelope(client: PiClient, sessionId: string, requestId: string): Promise<Envelope> {
+function readEnvelope(client: Asks, sessionId: string, requestId: string): Promise<Envelope> {
   const key = `${sessionId}\0${requestId}`;
   const known = kept.get(key);
   const found = known === undefined || !known.isCounted ? read(client, sessionId, requestId, key) : known;
@@ -29,7 +30,7 @@ function readEnvelope(client: PiClient, sessionId: string, requestId: string): P
 }
 
 /** What is drawn of a request; read once more when its answer has ended, which tells what the cache did. */
-export function readStrip(client: PiClient, sessionId: string, request: ModelRequest, before: string | undefined): Promise<Strip> {
+export function readStrip(client: Asks, sessionId: string, request: ModelRequest, before: string | undefined): Promise<Strip> {
   const { requestId, usage } = request;
   const key = [sessionId, requestId, before ?? "", usage === undefined].join("\0");
   const found = strips.get(key) ?? fetchStrip(client, sessionId, requestId, before);
@@ -50,12 +51,12 @@ function keep<T>(all: Map<string, T>, key: string, value: T, most: number): void
   }
 }
 
-async function fetchStrip(client: PiClient, sessionId: string, requestId: string, before: string | undefined): Promise<Strip> {
+async function fetchStrip(client: Asks, sessionId: string, requestId: string, before: string | undefined): Promise<Strip> {
   const answer = await client.request({ type: "get_strip", sessionId, requestId, ...(before !== undefined && { before }) });
   return answer.data.strip;
 }
 
-function read(client: PiClient, sessionId: string, requestId: string, key: string): Kept {
+function read(client: Asks, sessionId: string, requestId: string, key: string): Kept {
   // As long as it is on its way nobody asks for another.
   const found: Kept = { envelope: fetchEnvelope(client, sessionId, requestId), isCounted: true };
   found.envelope.then(
@@ -65,7 +66,7 @@ function read(client: PiClient, sessionId: string, requestId: string, key: strin
   return found;
 }
 
-async function fetchEnvelope(client: PiClient, sessionId: string, requestId: string): Promise<Envelope> {
+async function fetchEnvelope(client: Asks, sessionId: string, requestId: string): Promise<Envelope> {
   const answer = await client.request({ type: "get_envelope", sessionId, requestId });
   return answer.data.envelope;
 }
@@ -83,17 +84,20 @@ export function toRequest(request: ModelRequest): Request {
   };
 }
 
-/** What a session on a server can do besides telling its requests. */
-export function ofSession(client: PiClient, sessionId: string): Omit<Library, "requests"> {
+/** What a session can tell besides its requests. */
+export function reading(client: Asks, sessionId: string): Omit<Library, "requests" | "switchable" | "apply"> {
+  return { title: sessionId, envelope: (requestId) => readEnvelope(client, sessionId, requestId) };
+}
+
+/** What can be switched in a session that is open here. */
+export function switching(client: Asks, sessionId: string): Required<Pick<Library, "switchable" | "apply">> {
   return {
-    title: sessionId,
-    envelope: (requestId) => readEnvelope(client, sessionId, requestId),
     switchable: () => readSwitchable(client, sessionId),
     apply: (change) => apply(client, sessionId, change),
   };
 }
 
-async function readSwitchable(client: PiClient, sessionId: string): Promise<Switchable> {
+async function readSwitchable(client: Asks, sessionId: string): Promise<Switchable> {
   const [sources, tools] = await Promise.all([
     client.request({ type: "list_context_sources", sessionId }),
     client.request({ type: "get_tools", sessionId }),
@@ -101,7 +105,7 @@ async function readSwitchable(client: PiClient, sessionId: string): Promise<Swit
   return { sources: sources.data.sources, tools: tools.data.tools };
 }
 
-async function apply(client: PiClient, sessionId: string, change: Switch): Promise<void> {
+async function apply(client: Asks, sessionId: string, change: Switch): Promise<void> {
   switch (change.type) {
     case "source":
       await client.request({ type: "set_context_source", sessionId, sourceId: change.sourceId, enabled: change.enabled });

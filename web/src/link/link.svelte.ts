@@ -4,6 +4,9 @@ import { t } from "../texts";
 import { errorWords } from "./words";
 import { isKnown } from "./login";
 
+/** Who can be asked: the server over its connection, or somebody who reads files. */
+export type Asks = Pick<PiClient, "request">;
+
 export type LinkState = ConnectionState | { state: "shut"; reason: string };
 
 class Link {

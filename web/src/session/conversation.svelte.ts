@@ -5,10 +5,10 @@
  * applied once per frame ({@link PerFrame}). What events cannot tell (the entries of messages, what other clients rewrote) is read again
  * when a run settles.
  */
-import type { AgentEvent, ContextUsage, Message, Queue, ServerEvent, Session, SessionInfo, SessionSnapshot, SessionStats } from "pi-client";
+import { type AgentEvent, type ContextUsage, type Message, type PiClient, type Queue, type ServerEvent, Session, type SessionInfo, type SessionSnapshot, type SessionStats } from "pi-client";
 import { untrack } from "svelte";
 import { PerFrame } from "../link/frame";
-import { hasCode, link, REWRITES, type Trouble, trouble } from "../link/link.svelte";
+import { type Asks, hasCode, link, REWRITES, type Trouble, trouble } from "../link/link.svelte";
 import { notices } from "../parts/notices.svelte";
 import { t } from "../texts";
 import { asking } from "./asking.svelte";
@@ -16,6 +16,7 @@ import { saidOf } from "./attached";
 import { type ChangedFile, changesIn } from "./changes";
 import { attachments, draftOf, type Picture, read, write } from "./draft.svelte";
 import { fileIdOf, loadFromDisk } from "./files";
+import { Look } from "./look.svelte";
 import { Messages, type Row } from "./messages.svelte";
 import { contentImages, contentText } from "./parts.svelte";
 import { isKnown, type Manner, type Outgoing, outboxOf } from "./outbox.svelte";
@@ -45,6 +46,8 @@ export class Conversation {
 
   /** The server has it, from disk if need be: it can be asked about. */
   isThere = $state.raw(false);
+  /** Another program has it open: it can be looked at, and nothing can be said to it. */
+  look = $state.raw<Look | undefined>();
   /** Its file is loaded under another id; that one is to be shown. */
   movedTo = $state.raw<string | undefined>();
 
@@ -72,7 +75,8 @@ export class Conversation {
   said = $state.raw<"" | "working" | "done" | "stopped" | "asks">("");
 
   readonly session: Session;
-  readonly client = link.client;
+  /** Whom the session is asked of. */
+  readonly client: Asks = { request: (command, options) => (this.look ?? link.client).request(command, options) };
   readonly messages: Messages;
   readonly requests: Requests;
   readonly stage = new Stage();
@@ -107,7 +111,8 @@ export class Conversation {
   );
 
   constructor(readonly id: string) {
-    this.session = link.client.session(id);
+    // It asks and nothing else; who listens is the session of the connection.
+    this.session = new Session(this.client as PiClient, id);
     this.draft = draftOf(id);
     this.outbox = outboxOf(id);
     this.messages = new Messages(this.session);
@@ -127,20 +132,25 @@ export class Conversation {
   private async join(): Promise<void> {
     this.held = [];
     await Promise.all([asking.show(this.id), leaving.get(this.id)]);
-    if (this.isClosed) {
-      return;
+    if (!this.isClosed) {
+      await this.connect();
     }
+  }
+
+  /** Listens to the session, which is loaded from disk if need be; or looks at its files, if another program has it. */
+  private async connect(): Promise<void> {
     try {
       this.leave = await this.listen().catch(async (error: unknown) => {
-        if (!hasCode(error, "session_not_found")) {
+        const loaded = hasCode(error, "session_not_found") ? await loadFromDisk(this.id) : undefined;
+        if (loaded === undefined) {
           throw error;
         }
-        const id = await loadFromDisk(this.id);
-        if (id === undefined) {
-          throw error;
+        if ("heldElsewhere" in loaded) {
+          await this.lookAt(loaded.heldElsewhere);
+          return undefined;
         }
-        if (id !== this.id) {
-          this.movedTo = id;
+        if (loaded.id !== this.id) {
+          this.movedTo = loaded.id;
           return undefined;
         }
         return this.listen();
@@ -152,8 +162,60 @@ export class Conversation {
     }
   }
 
+  private async lookAt(file: string): Promise<void> {
+    const look = new Look(file, () => void this.lookAgain());
+    await look.begin();
+    if (this.isClosed) {
+      return look.end();
+    }
+    this.endings.push(() => look.end());
+    this.look = look;
+    this.isThere = true;
+    await this.readMessages();
+    await this.refresh();
+  }
+
+  /** The other program has written something. */
+  private async lookAgain(): Promise<void> {
+    const compactions = () => this.requests.all.filter(({ purpose }) => purpose === "compaction").length;
+    const before = compactions();
+    await this.settle();
+    if (compactions() !== before) {
+      await this.reload(); // What was said stands elsewhere now.
+    }
+  }
+
+  /** Opens a session here that another program had open. What is said of it then is told to whoever looks. */
+  async takeOver(): Promise<void> {
+    const loaded = await this.try(() => loadFromDisk(this.id));
+    if (loaded === undefined) {
+      return;
+    }
+    if ("heldElsewhere" in loaded) {
+      this.stage.notice("info", t("held.still"), t("held.still.next"));
+    } else {
+      await this.goOn(loaded.id);
+    }
+  }
+
+  /** Somebody has loaded what was only looked at. */
+  private async goOn(id: string): Promise<void> {
+    if (this.look === undefined) {
+      return; // Who loaded it is told as well.
+    }
+    this.look.end();
+    if (id !== this.id) {
+      this.movedTo = id;
+      return;
+    }
+    this.look = undefined;
+    this.held = [];
+    this.opening = this.connect();
+    await this.opening;
+  }
+
   private listen(): Promise<() => Promise<void>> {
-    return this.session.subscribe(
+    return link.client.session(this.id).subscribe(
       {
         event: (event) => (this.held === undefined ? this.events.push(event) : this.held.push(event)),
         snapshot: (snapshot) => void this.startFrom(snapshot),
@@ -470,6 +532,9 @@ export class Conversation {
   }
 
   private hearServer(event: ServerEvent): void {
+    if (event.type === "session_created" && this.look !== undefined && event.data.sessionInfo.sessionFile === this.look.file) {
+      void this.goOn(event.data.sessionId);
+    }
     if (event.type === "command_started") {
       this.outbox.start(event.data.commandId);
     }

@@ -6,8 +6,8 @@ export const FORMS = ["html", "markdown", "envelope", "viewer"] as const;
 export type Form = (typeof FORMS)[number];
 
 /** Fetches the file and has the browser keep it. Resolves to its name. */
-export async function download(session: string, form: Form): Promise<string> {
-  const answer = await fetch(`/export?${new URLSearchParams({ session, form }).toString()}`);
+export async function download(source: { session: string } | { file: string }, form: Form): Promise<string> {
+  const answer = await fetch(`/export?${new URLSearchParams({ ...source, form }).toString()}`);
   if (!answer.ok) {
     throw new Error(await reasonOf(answer));
   }
@@ -35,7 +35,8 @@ export async function fetchOutput(address: string): Promise<string> {
   return answer.text();
 }
 
-async function reasonOf(answer: Response): Promise<string> {
+/** Why the server did not do it, and what to do. */
+export async function reasonOf(answer: Response): Promise<string> {
   const told: unknown = await answer.json().catch(() => undefined);
   const words = (name: string) => (typeof told === "object" && told !== null && name in told ? String((told as Record<string, unknown>)[name]) : "");
   return [words("error"), words("hint")].filter((text) => text !== "").join(". ") || `HTTP ${answer.status}`;

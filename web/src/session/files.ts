@@ -34,27 +34,27 @@ export function rememberFile(session: string, path: string): void {
   }
 }
 
+/** What became of a session that was on disk. */
+export type Loaded = { id: string } | { heldElsewhere: string };
+
 /**
- * Loads the session that this is the id of, or of whose file. Returns the id that it has now: another one if its file is loaded under
- * another; nothing if there is no such file.
+ * Loads the session that this is the id of, or of whose file. Tells the id that it has now: another one if its file is loaded under
+ * another; or the file, if another program has it open. Nothing if there is no such file.
  */
-export async function loadFromDisk(session: string): Promise<string | undefined> {
+export async function loadFromDisk(session: string): Promise<Loaded | undefined> {
   const path = remembered().find(([id]) => id === session)?.[1] ?? (await findFile(session));
   if (path === undefined) {
     return undefined;
   }
   try {
-    return (await link.client.loadSession(path, { sessionId: session })).id;
+    return { id: (await link.client.loadSession(path, { sessionId: session })).id };
   } catch (error) {
     if (!hasCode(error, "session_in_use")) {
       throw error;
     }
     const { data } = await link.client.request({ type: "list_sessions" });
     const held = data.sessions.find(({ sessionFile }) => sessionFile === path);
-    if (held === undefined) {
-      throw error; // Another program has it.
-    }
-    return held.sessionId;
+    return held === undefined ? { heldElsewhere: path } : { id: held.sessionId };
   }
 }
 

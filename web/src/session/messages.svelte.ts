@@ -74,6 +74,11 @@ export class Messages {
     return this.items[0]?.message.timestamp ?? Number.POSITIVE_INFINITY;
   }
 
+  /** The entry of what was said last. */
+  get last(): string | undefined {
+    return this.items.at(-1)?.entryId;
+  }
+
   has(entryId: string): boolean {
     return this.items.some((item) => item.entryId === entryId);
   }

@@ -4,7 +4,7 @@
  * The server reads every file to list what is on disk, so that list is read when files come or go, and not after everything that is said.
  */
 import type { ListedSession, ListedStoredSession, StoredSessionList } from "pi-client";
-import { link, type Trouble, trouble } from "../link/link.svelte";
+import { hasCode, link, type Trouble, trouble } from "../link/link.svelte";
 import { asking } from "./asking.svelte";
 import { titleOf } from "./attached";
 import { fileIdOf } from "./files";
@@ -153,11 +153,19 @@ class Sessions {
     return session.id;
   }
 
-  /** Loads one from disk, and returns the id that it has now. */
+  /** Loads one from disk, and returns the id that it has now; that of its file, if another program has it open: it can be looked at. */
   async resume(file: string): Promise<string> {
-    const session = await link.client.loadSession(file);
-    this.readSoon("open");
-    return session.id;
+    try {
+      const session = await link.client.loadSession(file);
+      this.readSoon("open");
+      return session.id;
+    } catch (error) {
+      const stored = this.all.find((session) => session.file === file);
+      if (stored === undefined || !hasCode(error, "session_in_use")) {
+        throw error;
+      }
+      return stored.id;
+    }
   }
 
   /** Lets the server forget it; its file stays. */

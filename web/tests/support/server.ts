@@ -5,7 +5,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 
-const BINARY = process.env["PI_TEST_BINARY"];
+function binary(): string {
+  const path = process.env["PI_TEST_BINARY"];
+  if (path === undefined) {
+    throw new Error("PI_TEST_BINARY names no pi; `cargo xtask test` sets it");
+  }
+  return path;
+}
 
 export class PiServer {
   port = 0;
@@ -28,12 +34,8 @@ export class PiServer {
 
   /** Starts it, on the same port if it had one. */
   async launch(): Promise<void> {
-    if (BINARY === undefined) {
-      throw new Error("PI_TEST_BINARY names no pi; `cargo xtask test` sets it");
-    }
     const words = ["serve", "--listen", `127.0.0.1:${this.port}`, ...this.words, "--log", "error"];
-    const environment = { PATH: process.env["PATH"], HOME: this.folder, PI_CODING_AGENT_DIR: join(this.folder, "agent") };
-    const child = spawn(BINARY, words, { cwd: join(this.folder, "project"), env: environment, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(binary(), words, { cwd: join(this.folder, "project"), env: this.environment, stdio: ["ignore", "pipe", "inherit"] });
     this.child = child;
     this.ended = new Promise((resolve) => child.on("close", resolve));
     const lines = createInterface({ input: child.stdout });
@@ -67,6 +69,16 @@ export class PiServer {
     const answer = await fetch(`${this.origin}/ticket`, { method: "POST", headers: { authorization: `Bearer ${await this.token()}` } });
     const { ticket } = (await answer.json()) as { ticket: string };
     return `${this.origin}/#ticket=${ticket}`;
+  }
+
+  /** Runs pi as somebody at a terminal would, beside the server. Resolves to what it ends with. */
+  run(words: string[]): Promise<number | null> {
+    const child = spawn(binary(), words, { cwd: join(this.folder, "project"), env: this.environment, stdio: ["ignore", "ignore", "inherit"] });
+    return new Promise((resolve) => child.on("close", resolve));
+  }
+
+  private get environment(): NodeJS.ProcessEnv {
+    return { PATH: process.env["PATH"], HOME: this.folder, PI_CODING_AGENT_DIR: join(this.folder, "agent") };
   }
 
   /** Ends it as the kernel would when memory is short. */
