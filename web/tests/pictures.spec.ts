@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { everyKind, session } from "./envelope/sample";
 import { files, page as made } from "./envelope/viewer";
+import { gate } from "./support/model";
 import { expect, test } from "./support/page";
 
 const FOLDER = process.env["PAGE_PICTURES"];
@@ -79,6 +80,64 @@ for (const [name, scheme, width, height, locale] of [
     });
   });
 }
+
+for (const [name, scheme, width, height] of [
+  ["page-home-light", "light", 1280, 800],
+  ["page-changes-light", "light", 1280, 800],
+  ["page-wide-dark", "dark", 1760, 960],
+] as const) {
+  test.describe(name, () => {
+    test.use({ viewport: { width, height }, colorScheme: scheme, deviceScaleFactor: 1 });
+
+    test("picture", async ({ page, desk }) => {
+      test.skip(FOLDER === undefined, "no folder for pictures was named");
+      await desk.server.write("project/src/pair.rs", BEFORE);
+      await desk.server.write("project/AGENTS.md", "# Rules\n\nErrors are types. Every fault names its line.\n");
+      desk.model.says(
+        { text: "I look at how a line is read.", calls: [{ name: "read", arguments: { path: "src/pair.rs" } }] },
+        { calls: [{ name: "edit", arguments: { path: "src/pair.rs", edits: [{ oldText: "    Some((key, value))", newText: "    let key = key.trim();\n    (key != \"\").then_some((key, value.trim()))" }] } }, { name: "write", arguments: { path: "tests/pair.rs", content: "use settings::pair;\n\n#[test]\nfn empty_key_is_refused() {\n    assert_eq!(pair(\" = 1\"), None);\n}\n" } }] },
+        { text: "An empty key is refused now, and `tests/pair.rs` holds it to that." },
+      );
+      await desk.enter(page);
+      await desk.begin(page);
+      await desk.say(page, "Refuse empty keys, see @src/pair.rs");
+      await desk.settled(page);
+      if (name === "page-home-light") {
+        await page.goto(`${desk.server.origin}/#/`);
+        await expect(page.getByRole("region", { name: "Go on with" })).toBeVisible();
+      } else if (name === "page-changes-light") {
+        await desk.turn(page, "/changes");
+        await expect(page.locator("[data-file]")).toHaveCount(2);
+      } else {
+        await page.getByRole("link", { name: /What the model saw: / }).last().focus();
+        await page.keyboard.press("Enter");
+        await expect(page.locator("article.segment").first()).toBeVisible();
+      }
+      await page.waitForTimeout(1500);
+      await page.screenshot({ path: `${FOLDER}/${name}.png` });
+    });
+  });
+}
+
+test.describe("page-held-light", () => {
+  test.use({ colorScheme: "light", deviceScaleFactor: 1 });
+
+  test("picture", async ({ page, desk }) => {
+    test.skip(FOLDER === undefined, "no folder for pictures was named");
+    const rest = gate();
+    await desk.server.write("project/src/pair.rs", BEFORE);
+    desk.model.says({ text: "I look around first.", calls: [{ name: "bash", arguments: { command: "ls src" } }] }, { text: ["It reads", " settings."], hold: rest.opened });
+    const ended = desk.server.run(["-p", ...desk.model.words, "What does this project do?"]);
+    await expect.poll(() => desk.model.asked.length).toBe(2);
+    await desk.enter(page);
+    await page.locator("[data-session]").first().locator(".open").click();
+    await expect(page.getByText(/The model was asked/)).toBeVisible();
+    await page.waitForTimeout(1500);
+    await page.screenshot({ path: `${FOLDER}/page-held-light.png` });
+    rest.open();
+    await ended;
+  });
+});
 
 test.describe("page-working-dark", () => {
   test.use({ colorScheme: "dark", deviceScaleFactor: 1, settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } } });
