@@ -6,7 +6,9 @@ use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderValue};
 
 use super::{exchange::Reply, seam::Replacer};
-use crate::{classify::request_id, dialect::Dialect, guardrail::Finding, limits::Limits, request::Change, secret::Carried};
+use crate::{
+    classify::request_id, dialect::Dialect, guardrail::Finding, limits::Limits, request::Change, secret::Carried,
+};
 
 /// How a call went.
 #[derive(Debug, Clone)]
