@@ -104,7 +104,10 @@ export function makeUi(native) {
     },
     getAllThemes: () => [{ name: theme.name, path: undefined }],
     getTheme: (name) => (name === theme.name ? theme : undefined),
-    setTheme: () => ({ success: false, error: "themes are chosen in the settings" }),
+    setTheme() {
+      withoutEffect("ctx.ui.setTheme");
+      return { success: false, error: "themes are chosen in the settings" };
+    },
     getToolsExpanded: () => isExpanded,
     setToolsExpanded(expanded) {
       isExpanded = expanded === true;
