@@ -16,8 +16,9 @@ use crate::{
 };
 
 /// What the long rounds set: cases of every property test, steps of the engine's random clients, deaths of processes,
-/// turns of one conversation, commands of a server's random clients, and frames that no sane client sends.
-const LONG: [(&str, &str); 7] = [
+/// turns of one conversation, commands of a server's random clients, frames that no sane client sends, and components that
+/// hold a whole interpreter.
+const LONG: [(&str, &str); 8] = [
     ("PI_TEST_CASES", "5000"),
     ("PI_TEST_STEPS", "1000000"),
     ("PI_TEST_KILLS", "200"),
@@ -25,6 +26,7 @@ const LONG: [(&str, &str); 7] = [
     ("PI_TEST_TURNS", "10000"),
     ("PI_TEST_COMMANDS", "100000"),
     ("PI_TEST_FRAMES", "1000000"),
+    ("PI_TEST_INTERPRETERS", "1"),
 ];
 
 #[derive(clap::Args)]

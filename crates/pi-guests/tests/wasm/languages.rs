@@ -1,5 +1,5 @@
-//! Extensions that compilers made: the examples of the SDK in Rust, and one in TypeScript. Where a compiler or its target
-//! is missing that is said, loudly.
+//! Extensions that compilers made: the examples of the SDK in Rust, one in TypeScript and one in Python. Where a compiler or
+//! its target is missing that is said, loudly.
 
 use std::{
     fs,
@@ -129,6 +129,43 @@ async fn typescript_that_asks_for_it_becomes_a_component_and_reads_a_file() {
     assert_eq!(call(&guests, "lines", json!({ "path": "note.txt" })).await, "1 lines");
     // Clocks and random numbers are there.
     assert_eq!(call(&guests, "clock", json!({})).await, "late and random");
+    assert_eq!(call(&guests, "fail", json!({})).await, "sad: not today");
+    let ledger = house.ledger().await;
+    let noted: Vec<&Value> = ledger.iter().filter(|line| line["event"] == "lines.counted").collect();
+    assert!(noted.len() == 1 && noted[0]["message"] == "note.txt", "{noted:?}");
+}
+
+/// The program that makes components of Python, installed with pip; what went wrong if it cannot be.
+fn componentize_py(folder: &Path) -> Result<PathBuf, String> {
+    let program = folder.join("venv/bin/componentize-py");
+    if !program.is_file() {
+        run(Command::new("python3").args(["-m", "venv", "venv"]).current_dir(folder))?;
+        let pip = &mut Command::new(folder.join("venv/bin/pip"));
+        run(pip.args(["install", "--quiet", "componentize-py==0.25.1"]))?;
+    }
+    Ok(program)
+}
+
+/// A whole interpreter is in it, and nothing else is different.
+#[tokio::test(flavor = "multi_thread")]
+async fn python_becomes_a_component_and_reads_a_file() {
+    // It is compiled for minutes by an engine that is not optimised: a long round.
+    if std::env::var_os("PI_TEST_INTERPRETERS").is_none() {
+        return;
+    }
+    let folder = workplace("python");
+    let program = match componentize_py(&folder) {
+        Ok(program) => program,
+        Err(said) => return eprintln!("SKIPPED: componentize-py cannot be installed with pip: {said}"),
+    };
+    fs::write(folder.join("lines.py"), include_str!("lines.py")).expect("a source");
+    let component = folder.join("lines.wasm");
+    let mut made = Command::new(program);
+    made.arg("-d").arg(repository().join("docs/wit")).args(["-w", "extension", "componentize", "lines", "-o"]);
+    run(made.arg(&component).current_dir(&folder)).unwrap_or_else(|said| panic!("{said}"));
+    let house = House::new(OPEN);
+    let guests = attend(&house, &component).await;
+    assert_eq!(call(&guests, "lines", json!({ "path": "note.txt" })).await, "1 lines");
     assert_eq!(call(&guests, "fail", json!({})).await, "sad: not today");
     let ledger = house.ledger().await;
     let noted: Vec<&Value> = ledger.iter().filter(|line| line["event"] == "lines.counted").collect();
