@@ -10,7 +10,11 @@ mod ending;
 mod restore;
 mod turn;
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    ops::{Index, IndexMut},
+    sync::Arc,
+};
 
 use crate::{
     config::Config,
@@ -42,7 +46,8 @@ pub struct Engine<C, B> {
     running: Table<Ticket, Running>,
     /// Unanswered requests of each client of a principal, reads apart from all others.
     pending: Table<Sender, usize>,
-    unanswered: usize,
+    /// All of them, by what they are for.
+    unanswered: Counts,
     lanes: Lanes,
     identities: Identities,
     durable: Shelf<B>,
@@ -55,6 +60,52 @@ pub struct Engine<C, B> {
     /// Ends whose dependents have not been told yet.
     ended: VecDeque<Ended>,
     drain: Drain,
+}
+
+/// What a command is for. Those of one purpose never keep out those of another: in a full server everybody can still look, and
+/// stop what runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Looks,
+    Acts,
+    /// It ends a run, or answers it.
+    EndsRun,
+}
+
+impl Purpose {
+    fn of(header: &Header) -> Self {
+        if header.is_needed_by_run() {
+            Self::EndsRun
+        } else if header.access.is_recorded() {
+            Self::Acts
+        } else {
+            Self::Looks
+        }
+    }
+}
+
+/// A number for every purpose.
+#[derive(Debug, Default)]
+struct Counts([usize; 3]);
+
+impl Counts {
+    fn sum(&self) -> usize {
+        self.0.iter().sum()
+    }
+}
+
+impl Index<Purpose> for Counts {
+    type Output = usize;
+
+    fn index(&self, purpose: Purpose) -> &usize {
+        &self.0[purpose as usize]
+    }
+}
+
+impl IndexMut<Purpose> for Counts {
+    fn index_mut(&mut self, purpose: Purpose) -> &mut usize {
+        &mut self.0[purpose as usize]
+    }
 }
 
 /// Whose request it is, and whether it only looks.
@@ -173,7 +224,7 @@ impl<C, B> Engine<C, B> {
             aliases: Table::default(),
             running: Table::default(),
             pending: Table::default(),
-            unanswered: 0,
+            unanswered: Counts::default(),
             lanes: Lanes::default(),
             identities: Identities::default(),
             durable: Shelf::default(),
@@ -240,7 +291,7 @@ impl<C, B> Engine<C, B> {
     pub fn load(&self) -> Load {
         let (ids, keys) = self.identities.counts();
         Load {
-            in_flight: self.unanswered,
+            in_flight: self.unanswered.sum(),
             running: self.running.len(),
             lanes: self.lanes.len(),
             outcomes: self.durable.len(),
@@ -344,7 +395,7 @@ impl<C, B> Engine<C, B> {
 
     fn finish_drain(&mut self, effects: &mut Vec<Effect<C, B>>) {
         let draining = matches!(self.drain, Drain::Until(_) | Drain::Closing);
-        if draining && self.unanswered == 0 && self.running.is_empty() && self.journal.is_settled() {
+        if draining && self.unanswered.sum() == 0 && self.running.is_empty() && self.journal.is_settled() {
             self.drain = Drain::Done;
             effects.push(Effect::Drained);
         }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{Alias, Command, Drain, Engine, Follower, announce, sender};
+use super::{Alias, Command, Drain, Engine, Follower, Purpose, announce, sender};
 use crate::{
     deadline::Alarm,
     effect::{Effect, Phase, Replay},
@@ -241,7 +241,7 @@ impl<C, B> Engine<C, B> {
     }
 
     fn check_load(&mut self, header: &Header) -> Result<(), Refusal> {
-        if self.unanswered >= self.config.max_in_flight {
+        if self.unanswered[Purpose::of(header)] >= self.config.max_in_flight {
             return Err(Refusal::Busy(Scarcity::InFlight { limit: self.config.max_in_flight }));
         }
         let Some(limit) = self.config.pending_limit(header) else { return Ok(()) };
@@ -272,7 +272,7 @@ impl<C, B> Engine<C, B> {
     }
 
     pub(super) fn begin_request(&mut self, header: &Header) {
-        self.unanswered += 1;
+        self.unanswered[Purpose::of(header)] += 1;
         *self.pending.or_default(sender(header)) += 1;
     }
 

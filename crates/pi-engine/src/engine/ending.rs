@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Decided, Ended, Engine, Follower, Running, admission::replay, announce, sender};
+use super::{Decided, Ended, Engine, Follower, Purpose, Running, admission::replay, announce, sender};
 use crate::{
     deadline::Alarm,
     effect::{Change, Completion, Effect, Phase, Replay},
@@ -268,7 +268,7 @@ impl<C, B> Engine<C, B> {
     }
 
     pub(super) fn end_request(&mut self, header: &Header) {
-        self.unanswered -= 1;
+        self.unanswered[Purpose::of(header)] -= 1;
         let sender = sender(header);
         if let Some(pending) = self.pending.get_mut(&sender) {
             *pending -= 1;

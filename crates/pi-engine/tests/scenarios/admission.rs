@@ -45,11 +45,27 @@ fn command_that_fails_before_it_begins_is_never_started() {
 fn full_engine_refuses_without_any_event() {
     check(
         "limits max_in_flight=2
-         a.1 get_state s1 | accepted a.1; start a.1
+         a.1 fork s1      | record a.1
          b.1 fork s2      | record b.1
          b.2 fork s2      | refuse b.2: Server busy - too many concurrent commands. Please retry.
-         done a.1         | answer a.1 ok
+         durable          | accepted a.1; accepted b.1; start a.1; start b.1
+         done a.1         | record a.1 ended
+         durable          | answer a.1 ok
          b.2 fork s2      | record b.2",
+    );
+}
+
+#[test]
+fn full_engine_lets_everybody_look_and_stop_what_runs() {
+    check(
+        "limits max_in_flight=1
+         a.1 prompt s1    | record a.1
+         durable          | accepted a.1; start a.1
+         a.2 fork s2      | refuse a.2: Server busy - too many concurrent commands. Please retry.
+         b.1 get_state s1 | accepted b.1; start b.1
+         b.2 get_state s1 | refuse b.2: Server busy - too many concurrent commands. Please retry.
+         b.3 abort s1     | record b.3
+         b.4 abort s1     | refuse b.4: Server busy - too many concurrent commands. Please retry.",
     );
 }
 
@@ -107,9 +123,11 @@ fn repetition_of_what_is_answered_is_never_refused_as_busy() {
 fn refused_command_leaves_nothing_behind() {
     check(
         "limits max_in_flight=1
-         a.1 get_state s1  | accepted a.1; start a.1
+         a.1 fork s1       | record a.1
          a.2 fork s1 key=k | refuse a.2: Server busy - too many concurrent commands. Please retry.
-         done a.1          | answer a.1 ok
+         durable           | accepted a.1; start a.1
+         done a.1          | record a.1 ended
+         durable           | answer a.1 ok
          a.2 bash s1 key=k | record a.2",
     );
 }

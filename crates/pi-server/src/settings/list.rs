@@ -46,7 +46,7 @@ pub static KEYS: [Key; 36] = [
     ),
     number(
         "maxInFlight",
-        "Commands of all clients without an answer",
+        "Commands of all clients without an answer; those that look and those that end or answer a run have each as much room of their own",
         (Unit::Commands, 1, 10_000_000),
         |it| wide(it.engine.max_in_flight),
         |it, to| it.engine.max_in_flight = narrow(to),

@@ -46,7 +46,10 @@ impl Reference {
             return Ok(Some(root));
         }
         let waiting = |command: &&Command| !command.answered && command.request.is_some();
-        if self.commands.iter().filter(waiting).count() >= self.config.max_in_flight {
+        // Those who look, those who do something and those who end a run have each as much room.
+        let purpose = |header: &Header| (is_needed(header), !is_needed(header) && header.access == Access::Read);
+        let for_the_same = |command: &&Command| purpose(&command.header) == purpose(header);
+        if self.commands.iter().filter(waiting).filter(for_the_same).count() >= self.config.max_in_flight {
             return Err(Refusal::Busy(Scarcity::InFlight { limit: self.config.max_in_flight }));
         }
         let own =
