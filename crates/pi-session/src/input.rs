@@ -8,6 +8,7 @@
 //! somebody named it; as an `@name` in the text it stays the text that it is, because it may be no file at all. That it is
 //! not attached is told where the name looks like that of a file.
 
+mod below;
 pub mod complete;
 mod draft;
 mod mention;
@@ -29,6 +30,7 @@ use pi_redact::Redactor;
 use pi_transcript::{Block, content::ImageBlock};
 
 use self::{
+    below::Found,
     draft::{Draft, Shown},
     mention::{Mention, mentions},
 };
@@ -114,8 +116,10 @@ pub struct Surroundings<'a> {
 pub enum Mentions {
     /// The file is attached behind the text: for a person at this machine.
     Attach,
-    /// It stays as it is, and the model reads the file if it wants to. For clients elsewhere, who are not meant to read
-    /// files of this machine by naming them.
+    /// The same if it lies below the folder of the session and not in the agent's directory: for clients elsewhere, who are
+    /// not meant to read files of this machine by naming them.
+    AttachBelow,
+    /// It stays as it is, and the model reads the file if it wants to.
     Keep,
 }
 
@@ -159,6 +163,9 @@ pub enum InputError {
     NotAFile { path: PathBuf },
     #[error("{path} is neither text nor an image", path = .path.display())]
     NotText { path: PathBuf },
+    /// Whether there is such a file is not told.
+    #[error("{path} does not lie in the folder of the session", path = .path.display())]
+    Outside { path: PathBuf },
     #[error("{path} cannot be attached: {problem}", path = .path.display())]
     Unreadable { path: PathBuf, problem: Problem },
     #[error("there is no skill {name:?}{}", meant(.nearest))]
@@ -207,8 +214,9 @@ fn compose_as(
         work.attach(&path, attached);
     }
     work.text(typed.text)?;
-    if around.mentions == Mentions::Attach {
-        work.mentioned(typed.text);
+    match around.mentions {
+        Mentions::Attach | Mentions::AttachBelow => work.mentioned(typed.text),
+        Mentions::Keep => {}
     }
     work.draft.images.extend(typed.images.iter().map(|image| Shown { image: image.clone(), file: None }));
     if around.images == ImageRule::Block && !work.draft.images.is_empty() {
@@ -436,22 +444,43 @@ impl Work<'_> {
         let places = self.around.places;
         let mut paths =
             mention.readings().into_iter().map(|name| places.directory.join(expand_home(name, places.home.as_deref())));
-        let path = paths.find(|path| path.is_file())?;
-        let attached = self.read(&path);
-        Some((path, attached))
+        match self.around.mentions {
+            Mentions::Attach => {
+                let path = paths.find(|path| path.is_file())?;
+                let attached = self.read(&path);
+                Some((path, attached))
+            }
+            Mentions::AttachBelow => paths.find_map(|path| match below::read(places, &path, LARGEST_IMAGE) {
+                Found::Nothing => None,
+                // What is no name of a file is more likely one of a person, and stays without a word as it does elsewhere.
+                Found::Outside => mention.is_path().then(|| (path.clone(), Err(InputError::Outside { path }))),
+                Found::File { path, bytes: Ok(bytes) } => {
+                    let attached = self.read_as(&path, &bytes);
+                    Some((path, attached))
+                }
+                Found::File { path, bytes: Err(problem) } => {
+                    Some((path.clone(), Err(InputError::Unreadable { path, problem })))
+                }
+            }),
+            Mentions::Keep => None,
+        }
     }
 
     fn read(&self, path: &Path) -> Result<Attached, InputError> {
-        let bytes = match resources::read(path, LARGEST_IMAGE) {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return Err(InputError::Missing { path: path.to_owned() }),
-            Err(Problem::NotAFile) => return Err(InputError::NotAFile { path: path.to_owned() }),
-            Err(problem) => return Err(InputError::Unreadable { path: path.to_owned(), problem }),
-        };
+        match resources::read(path, LARGEST_IMAGE) {
+            Ok(Some(bytes)) => self.read_as(path, &bytes),
+            Ok(None) => Err(InputError::Missing { path: path.to_owned() }),
+            Err(Problem::NotAFile) => Err(InputError::NotAFile { path: path.to_owned() }),
+            Err(problem) => Err(InputError::Unreadable { path: path.to_owned(), problem }),
+        }
+    }
+
+    /// What the bytes of a file are.
+    fn read_as(&self, path: &Path, bytes: &[u8]) -> Result<Attached, InputError> {
         if bytes.is_empty() {
             return Ok(Attached::Nothing);
         }
-        if let Some(picture) = (self.around.pictures)(&bytes) {
+        if let Some(picture) = (self.around.pictures)(bytes) {
             return Ok(Attached::Picture(picture));
         }
         if bytes.len() as u64 > LARGEST {
@@ -461,7 +490,7 @@ impl Work<'_> {
         if bytes.contains(&0) {
             return Err(InputError::NotText { path: path.to_owned() });
         }
-        Ok(Attached::Text(resources::Text::of(&bytes).text))
+        Ok(Attached::Text(resources::Text::of(bytes).text))
     }
 
     fn attach(&mut self, path: &Path, attached: Attached) {

@@ -195,6 +195,70 @@ fn mentions_are_attached_once_and_everything_else_stays() {
 }
 
 #[test]
+fn clients_elsewhere_attach_what_lies_in_the_folder_and_nothing_else() {
+    let world = World::with(&[
+        ("work/a.rs", b"fn a() {}"),
+        ("work/dir/b.rs", b"fn b() {}"),
+        ("work/agent/auth.json", b"key"),
+        ("elsewhere/c.rs", b"secret"),
+        ("home/notes", b"mine"),
+        ("work/binary", b"a\0b"),
+    ]);
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, world.path(name)).unwrap();
+    link(world.path("elsewhere/c.rs").to_str().unwrap(), "work/out.rs");
+    link("../elsewhere/none.rs", "work/void.rs");
+    link("dir/b.rs", "work/in.rs");
+    link("agent", "work/inner");
+    let places = Places { agent: Some(world.path("work/agent")), ..world.places() };
+    let (resources, redactor) = (world.resources(), redactor());
+    let attach = |line: &str| {
+        let around = Surroundings {
+            places: &places,
+            resources: &resources,
+            redactor: &redactor,
+            pictures: &as_it_is,
+            mentions: Mentions::AttachBelow,
+            images: ImageRule::Send,
+        };
+        compose(typed(line), &around, 7).unwrap()
+    };
+    let inside = format!("@a.rs, @in.rs @dir/../a.rs @{}", world.path("work/dir/b.rs").display());
+    insta::assert_snapshot!(world.shown(&attach(&inside)).replace(world.path("").to_str().unwrap(), "/"), @r#"
+    Text user Trusted "@a.rs, @in.rs @dir/../a.rs @/work/dir/b.rs\n\n"
+    Document file:/work/a.rs Project "<file name=\"/work/a.rs\">\nfn a() {}\n</file>\n"
+    Document file:/work/in.rs Project "<file name=\"/work/in.rs\">\nfn b() {}\n</file>\n"
+    Document file:/work/dir/../a.rs Project "<file name=\"/work/dir/../a.rs\">\nfn a() {}\n</file>\n"
+    Document file:/work/dir/b.rs Project "<file name=\"/work/dir/b.rs\">\nfn b() {}\n</file>\n"
+    "#);
+    // Whether there is something outside is told of no name.
+    for name in [
+        "/etc/passwd",
+        "/etc/none",
+        "~/notes",
+        "../elsewhere/c.rs",
+        "../elsewhere/none.rs",
+        "out.rs",
+        "void.rs",
+        "agent/auth.json",
+        "inner/auth.json",
+        "dir/../../elsewhere/c.rs",
+    ] {
+        let line = format!("see @{name}");
+        let composed = attach(&line);
+        assert_eq!((text(&composed), composed.saying.spans.len()), (line, 0), "{name}");
+        let told: Vec<String> = composed.notices.iter().map(ToString::to_string).collect();
+        assert!(matches!(&told[..], [told] if told.ends_with("does not lie in the folder of the session")), "{told:?}");
+    }
+    // Names of people and packages, and what is no file, stay without a word.
+    for line in ["@ada @types/node @dir", "me@a.rs"] {
+        let composed = attach(line);
+        assert_eq!((text(&composed).as_str(), composed.notices), (line, Vec::new()));
+    }
+    let path = world.path("work/binary");
+    assert_eq!(attach("@binary").notices, [InputNotice::NotAttached(InputError::NotText { path })]);
+}
+
+#[test]
 fn secrets_of_files_are_hidden_and_typed_ones_are_not() {
     let planted = format!("TOKEN={PLANTED}\n");
     let world = World::with(&[("work/.env", planted.as_bytes())]);

@@ -268,6 +268,7 @@ fn input_hint(error: &InputError) -> &'static str {
             "check the name after the @, which counts from this folder; a message that begins with @ needs a blank \
                  before it"
         }
+        InputError::Outside { .. } => "ask the agent to read it, if policy lets it",
         InputError::NotAFile { .. } => "name a file in it, or ask the agent to look into the folder",
         InputError::NotText { .. } => {
             "text and pictures (PNG, JPEG, GIF, WebP) can be attached; ask the agent to look into other files"

@@ -225,7 +225,7 @@ fn composer(folder: &Path) -> Composer {
         places,
         redactor: Arc::new(redactor()),
         pictures: Box::new(input::as_it_is),
-        mentions: Mentions::Attach,
+        mentions: Mentions::AttachBelow,
         images: ImageRule::Send,
         skills: Discovery::On,
     }

@@ -107,6 +107,34 @@ fn files_beside_a_session_stay_with_it_when_its_folder_becomes_a_link() {
 }
 
 #[test]
+fn prompt_attaches_files_of_the_project_and_reads_no_others() {
+    let replies = (0..4).fold(Script::new(), |script, _| script.then(answer()));
+    let serving = Serving::prepared(replies, &["--root", "."], |room| {
+        write(&room.at("outside.txt"), b"far away");
+        write(&room.at("project/inside.txt"), b"at hand");
+        symlink(room.at("outside.txt"), room.at("project/link.txt")).expect("a link");
+    });
+    let (token, outside) = (serving.room.at("agent/server/token"), serving.room.at("outside.txt"));
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let mentions = ["inside.txt", "link.txt", outside.to_str().unwrap(), token.to_str().unwrap()];
+        for (number, name) in mentions.into_iter().enumerate() {
+            let words = format!("See @{name}");
+            let prompt = json!({"type": "prompt", "id": format!("p{number}"), "sessionId": "s", "message": words});
+            check(&client.ask(&prompt).await, &json!({"success": true}));
+            let asked = json!({"type": "get_messages", "id": format!("m{number}"), "sessionId": "s"});
+            let messages = client.ask(&asked).await["data"]["messages"].clone();
+            let users = messages.as_array().expect("a list").iter().filter(|message| message["role"] == "user");
+            let said = users.last().expect("it was said")["content"][0]["text"].as_str().expect("a text").to_owned();
+            match name {
+                "inside.txt" => assert!(said.starts_with(&words) && said.contains("at hand"), "{said}"),
+                _ => assert_eq!(said, words),
+            }
+        }
+    });
+}
+
+#[test]
 fn sessions_behind_a_link_that_the_operator_made_go_on_after_a_restart() {
     let before = |room: &crate::room::Room| {
         make_folder(&room.at("agent"));

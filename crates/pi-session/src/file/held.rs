@@ -45,6 +45,11 @@ impl Held {
         })
     }
 
+    /// Another handle of the same folder.
+    pub(crate) fn handle(&self) -> io::Result<File> {
+        self.folder.try_clone()
+    }
+
     /// The folder by its handle, where the system has names for handles. Good as long as the value lives.
     #[cfg(target_os = "linux")]
     pub(crate) fn path(&self) -> PathBuf {

@@ -24,6 +24,11 @@ impl<'a> Mention<'a> {
         let is_ending = (1..=5).contains(&ending.len()) && ending.chars().all(|letter| letter.is_ascii_alphanumeric());
         (self.is_quoted || (is_ending && !stem.is_empty() && !name.contains('@'))).then_some(name)
     }
+
+    /// Whether it can only be meant as the name of a file: it looks like one, or begins as a path that leads elsewhere.
+    pub(super) fn is_path(&self) -> bool {
+        ["/", "~/", "../"].iter().any(|start| self.name.starts_with(start)) || self.file_name().is_some()
+    }
 }
 
 /// Every mention, in order. An `@` inside a word is none: it belongs to a mail address.

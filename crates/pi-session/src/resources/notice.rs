@@ -57,7 +57,7 @@ impl Notice {
 }
 
 impl Problem {
-    pub(super) fn unreadable(error: &io::Error) -> Self {
+    pub(crate) fn unreadable(error: &io::Error) -> Self {
         Self::Unreadable { why: error.to_string() }
     }
 }

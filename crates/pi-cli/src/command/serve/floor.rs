@@ -154,7 +154,7 @@ pub(super) fn try_out(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let rules = Rules { policy: workshop::policy(environment)?, mentions: Mentions::Attach };
+    let rules = Rules { policy: workshop::policy(environment)?, mentions: Mentions::AttachBelow };
     let kit = kit(arguments, Breakers::new());
     let workshop = Workshop::open(&kit, ground, rules, providers, &answering, environment, console)?;
     answering.unless_alone(&workshop).map(drop)
@@ -187,7 +187,7 @@ impl Floor<'_> {
             let (who, past) = (&self.arguments.who, &seat.past);
             let mut answering = Answering::decide_served(who, past, &ground.settings, &mut providers, console).await?;
             let make = |providers, answering: &Answering| {
-                let rules = Rules { policy: workshop::policy(self.environment)?, mentions: Mentions::Attach };
+                let rules = Rules { policy: workshop::policy(self.environment)?, mentions: Mentions::AttachBelow };
                 let kit = kit(self.arguments, self.breakers.clone());
                 Workshop::open(&kit, &ground, rules, providers, answering, self.environment, console)
             };
