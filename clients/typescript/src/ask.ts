@@ -1,5 +1,6 @@
 import type { PiClient, RequestOptions } from "./client.js";
 import { Closed, TextMissed } from "./errors.js";
+import { newId } from "./identity.js";
 import type { Session } from "./session.js";
 import type { AgentEvent } from "./wire.js";
 
@@ -24,7 +25,7 @@ export async function* ask(
 ): AsyncGenerator<string, void> {
   const { signal, whenLeft, ...rest } = options;
   signal?.throwIfAborted();
-  const id = rest.id ?? crypto.randomUUID();
+  const id = rest.id ?? newId();
   const run = new OwnRun(message);
   const leave = await session.subscribe({
     event: (event) => run.hear(event),

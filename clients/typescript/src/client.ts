@@ -1,6 +1,8 @@
 import { Backoff } from "./backoff.js";
 import { Closed, ConnectionLost, IncompatibleServer, PiError, Refused } from "./errors.js";
+import { newId } from "./identity.js";
 import { Session } from "./session.js";
+import { tell } from "./tell.js";
 import type { Transport, TransportFactory } from "./transport.js";
 import {
   COMMANDS,
@@ -80,6 +82,11 @@ interface Pending {
   isSent: boolean;
   /** Whether it goes with that connection. */
   isOfConnection: boolean;
+  /** Everybody who sent it: the same command under the same id is one command. */
+  waiting: Set<Waiter>;
+}
+
+interface Waiter {
   resolve(response: SuccessResponse): void;
   reject(error: Error): void;
 }
@@ -122,7 +129,7 @@ export class PiClient {
     private readonly open: (query: URLSearchParams) => TransportFactory,
     private readonly options: ClientOptions = {},
   ) {
-    this.clientId = options.clientId ?? `ts-${crypto.randomUUID()}`;
+    this.clientId = options.clientId ?? `ts-${newId()}`;
     this.lifecycle = options.lifecycle ?? "none";
     this.backoff = this.newBackoff();
   }
@@ -176,7 +183,7 @@ export class PiClient {
       throw new Closed();
     }
     const { dependsOn, ifSessionVersion } = options;
-    let id = options.id ?? crypto.randomUUID();
+    let id = options.id ?? newId();
     const backoff = this.newBackoff();
     for (let left = options.retries ?? 3; ; left -= 1) {
       // The id stands first: the server names it even if it cannot read the rest.
@@ -191,7 +198,7 @@ export class PiClient {
         }
         await sleep(wait.ms, options.signal);
         if (wait.identity === "newId") {
-          id = crypto.randomUUID();
+          id = newId();
         }
       }
     }
@@ -216,7 +223,7 @@ export class PiClient {
   }
 
   /** Loads a session from disk, and hands back its handle. */
-  async loadSession(sessionPath: string, options: { sessionId?: string } = {}): Promise<Session> {
+  async loadSession(sessionPath: string, options: { sessionId?: string; cwd?: string } = {}): Promise<Session> {
     const response = await this.request({ type: "load_session", sessionPath, ...options });
     const session = this.session(response.data.sessionId);
     session.noteVersion(response);
@@ -266,27 +273,37 @@ export class PiClient {
     { signal, thisConnection: isOfConnection = false }: RequestOptions,
   ): Promise<SuccessResponse> {
     return new Promise((resolve, reject) => {
-      const stop = () => {
-        this.pending.delete(id);
-        reject(signal?.reason instanceof Error ? signal.reason : new Error("aborted"));
-      };
+      const reason = () => (signal?.reason instanceof Error ? signal.reason : new Error("aborted"));
       if (signal?.aborted) {
-        return stop();
+        return reject(reason());
       }
       if (isOfConnection && this.ready === undefined) {
         return reject(new ConnectionLost("there is no connection"));
       }
-      signal?.addEventListener("abort", stop, { once: true });
+      const known = this.pending.get(id);
+      if (known !== undefined && known.frame !== frame) {
+        const error = `Conflicting id: '${id}' is that of a ${known.command} that has no answer yet`;
+        return reject(new PiError({ id, type: "response", command, success: false, error, code: "conflict" }));
+      }
+      const pending = known ?? { command, frame, isSent: false, isOfConnection, waiting: new Set<Waiter>() };
+      const stop = () => {
+        pending.waiting.delete(waiter);
+        if (pending.waiting.size === 0 && this.pending.get(id) === pending) {
+          this.pending.delete(id);
+        }
+        reject(reason());
+      };
       const settled = () => signal?.removeEventListener("abort", stop);
-      this.pending.set(id, {
-        command,
-        frame,
-        isSent: false,
-        isOfConnection,
+      const waiter: Waiter = {
         resolve: (response) => (settled(), resolve(response)),
         reject: (error) => (settled(), reject(error)),
-      });
-      this.transmit(id);
+      };
+      signal?.addEventListener("abort", stop, { once: true });
+      pending.waiting.add(waiter);
+      if (known === undefined) {
+        this.pending.set(id, pending);
+        this.transmit(id);
+      }
     });
   }
 
@@ -321,7 +338,7 @@ export class PiClient {
     this.pending.delete(id);
     const hint = "send large content as a file and name its path";
     const command = pending?.command ?? "unknown";
-    pending?.reject(new PiError({ id, type: "response", command, success: false, error, code: "message_too_large", hint }));
+    fail(pending, new PiError({ id, type: "response", command, success: false, error, code: "message_too_large", hint }));
   }
 
   /** How long to wait before a command is tried again, and as what; nothing if it makes no sense. */
@@ -403,7 +420,7 @@ export class PiClient {
         return this.watch(this.silence - quiet);
       }
       const asked = this.heardAt;
-      this.transport?.send(JSON.stringify({ id: crypto.randomUUID(), type: "health_check" }));
+      this.transport?.send(JSON.stringify({ id: newId(), type: "health_check" }));
       const patience = this.options.helloMs ?? (this.transport?.received === undefined ? UNSEEN_MS : HELLO_MS);
       this.silenceTimer = setTimeout(() => {
         this.noticeBytes();
@@ -474,7 +491,7 @@ export class PiClient {
         break;
     }
     for (const listener of this.eventListeners) {
-      listener(message);
+      tell(() => listener(message));
     }
   }
 
@@ -490,9 +507,11 @@ export class PiClient {
     }
     this.pending.delete(id);
     if (response.success) {
-      pending.resolve(response);
+      for (const { resolve } of pending.waiting) {
+        resolve(response);
+      }
     } else {
-      pending.reject(new PiError(response));
+      fail(pending, new PiError(response));
     }
   }
 
@@ -533,7 +552,7 @@ export class PiClient {
       pending.isSent = false;
       if (pending.isOfConnection) {
         this.pending.delete(id);
-        pending.reject(new ConnectionLost(reason));
+        fail(pending, new ConnectionLost(reason));
       }
     }
     if (this.opening !== undefined && this.attempt >= this.connectAttempts) {
@@ -581,7 +600,7 @@ export class PiClient {
     this.opening = undefined;
     this.setState({ state: "closed", reason });
     for (const pending of [...this.pending.values()]) {
-      pending.reject(error);
+      fail(pending, error);
     }
     this.pending.clear();
   }
@@ -589,7 +608,7 @@ export class PiClient {
   private setState(state: ConnectionState): void {
     this.current = state;
     for (const listener of this.stateListeners) {
-      listener(state);
+      tell(() => listener(state));
     }
   }
 }
@@ -607,6 +626,13 @@ const UNSEEN_MS = 120_000;
 const SILENCE_MS = 45_000;
 /** How much of something strange is shown, in characters. */
 const SHOWN = 200;
+
+/** Tells everybody who waits for a command that nothing comes of it. */
+function fail(pending: Pending | undefined, error: Error): void {
+  for (const { reject } of pending?.waiting ?? []) {
+    reject(error);
+  }
+}
 
 /** The same without members that have no value. */
 function defined<T extends object>(members: T): Partial<T> {

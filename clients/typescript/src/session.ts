@@ -1,6 +1,7 @@
 import { ask, type AskOptions } from "./ask.js";
 import type { CommandOf, PiClient, RequestOptions } from "./client.js";
 import { AlreadyListening, ConnectionLost, PiError } from "./errors.js";
+import { tell } from "./tell.js";
 import type {
   AgentEvent,
   Answer,
@@ -20,7 +21,7 @@ type SessionCommandName = Extract<
 >;
 
 export interface SessionListener {
-  /** Once per event, in order, without gap or repetition. */
+  /** Once per event, in order, without gap or repetition. A question that was open before anybody listened has no number: 0. */
   event?(event: AgentEvent, seq: number): void;
   /** Too much was missed to be told: this is what the session is now. What was said is read with `messages`. */
   snapshot?(snapshot: SessionSnapshot): void;
@@ -48,6 +49,8 @@ export class Session {
   private at: Position | undefined;
   private replayUntil = 0;
   private isJoined = false;
+  /** Those that were told and are not settled. */
+  private readonly questions = new Set<string>();
   /** A subscription that is under way. */
   private joining: Promise<void> | undefined;
 
@@ -155,6 +158,7 @@ export class Session {
     return async () => {
       if (this.listeners.delete(listener) && this.listeners.size === 0) {
         this.at = undefined;
+        this.questions.clear();
         this.isJoined = false;
         // With the connection the subscription is gone, and there is nothing to wait for.
         await this.client.request({ type: "unsubscribe", sessionId: this.id }, { thisConnection: true }).catch((error: unknown) => {
@@ -213,10 +217,11 @@ export class Session {
     }
   }
 
-  /** What is told again was true once, and says nothing about now. */
+  /** What is told again was true once: a version that is higher than ours is news, a lower one is history. */
   noteVersion(response: { sessionVersion?: number; replayed?: boolean }): void {
-    if (response.sessionVersion !== undefined && (response.replayed !== true || this.version === undefined)) {
-      this.version = response.sessionVersion;
+    const { sessionVersion, replayed } = response;
+    if (sessionVersion !== undefined && (replayed !== true || sessionVersion > (this.version ?? -1))) {
+      this.version = sessionVersion;
     }
   }
 
@@ -236,8 +241,11 @@ export class Session {
         this.client.noteReplay(0);
       }
     }
+    if (this.isKnownQuestion(event)) {
+      return true; // It is open still, and was told before.
+    }
     for (const listener of this.listeners) {
-      listener.event?.(event, seq ?? 0);
+      tell(() => listener.event?.(event, seq ?? 0));
     }
     return true;
   }
@@ -247,8 +255,28 @@ export class Session {
       return;
     }
     this.at = { epoch: snapshot.epoch, seq: snapshot.seq };
+    // Questions that are open are told behind it, to whoever begins anew with it.
+    this.questions.clear();
     for (const listener of this.listeners) {
-      listener.snapshot?.(snapshot);
+      tell(() => listener.snapshot?.(snapshot));
+    }
+  }
+
+  /** A server sends open questions to every connection, whether they were heard on another one or not. */
+  private isKnownQuestion(event: AgentEvent): boolean {
+    switch (event.type) {
+      case "extension_ui_request": {
+        const isKnown = this.questions.has(event.requestId);
+        if (!ANNOUNCEMENTS.includes(event.method)) {
+          this.questions.add(event.requestId);
+        }
+        return isKnown;
+      }
+      case "extension_ui_resolved":
+        this.questions.delete(event.requestId);
+        return false;
+      default:
+        return false;
     }
   }
 
@@ -258,8 +286,12 @@ export class Session {
     this.version = undefined;
     const listeners = [...this.listeners];
     this.listeners.clear();
+    this.questions.clear();
     for (const listener of listeners) {
-      listener.gone?.(reason);
+      tell(() => listener.gone?.(reason));
     }
   }
 }
+
+/** What nobody answers. */
+const ANNOUNCEMENTS: string[] = ["notify", "setStatus", "setWidget", "setTitle", "setWorkingMessage", "setEditorText"];

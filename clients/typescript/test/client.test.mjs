@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { PiClient, PiError, IncompatibleServer, PROTOCOL_VERSION } from "pi-client";
+import { newId, PiClient, PiError, IncompatibleServer, PROTOCOL_VERSION } from "pi-client";
 import { connect, launch } from "pi-client/node";
 import { Server, until } from "./server.mjs";
 
@@ -150,6 +150,96 @@ test("an answer that is told again does not set the version back", async () => {
   assert.equal((await rename("one", "first")).replayed, true);
   assert.equal(session.version, 2);
   pi.close();
+});
+
+test("an answer that is told again after a break brings the version that it made", async () => {
+  const pi = await client();
+  const session = await pi.createSession({ sessionId: "told-late" });
+  const { transport } = /** @type {any} */ (pi);
+  // The answer is lost with the connection.
+  const hear = pi["hear"].bind(pi);
+  pi["hear"] = () => {
+    pi["hear"] = hear;
+    transport.close();
+  };
+  const first = await session.request({ type: "set_session_name", name: "one" }, { guard: true });
+  assert.deepEqual([first.replayed, session.version], [true, 1]);
+  await session.request({ type: "set_session_name", name: "two" }, { guard: true });
+  assert.equal(session.version, 2);
+  pi.close();
+});
+
+test("one command that is sent twice under one id is one, and another is a conflict", async () => {
+  const pi = await client();
+  const ask = (/** @type {AbortSignal | undefined} */ signal) =>
+    pi.request({ type: "health_check" }, signal === undefined ? { id: "twice" } : { id: "twice", signal });
+  const left = ask(AbortSignal.timeout(0)).then(() => "answered", () => "left");
+  const both = [ask(undefined), ask(undefined)];
+  await assert.rejects(pi.request({ type: "list_sessions" }, { id: "twice" }), (error) => {
+    return error instanceof PiError && error.code === "conflict";
+  });
+  assert.deepEqual((await Promise.all(both)).map(({ success }) => success), [true, true]);
+  assert.ok(["answered", "left"].includes(await left));
+  pi.close();
+});
+
+test("what a listener throws ends neither the connection nor what others hear", async () => {
+  const pi = await client();
+  const session = await pi.createSession({ sessionId: "thrown" });
+  /** @type {unknown[]} */
+  const uncaught = [];
+  const note = (/** @type {unknown} */ error) => uncaught.push(error);
+  // The runner of the tests would take them for its own.
+  const others = process.listeners("uncaughtException");
+  process.removeAllListeners("uncaughtException");
+  process.on("uncaughtException", note);
+  let heard = 0;
+  const boom = new Error("boom");
+  await session.subscribe({
+    event() {
+      throw boom;
+    },
+  });
+  await session.subscribe({ event: () => (heard += 1) });
+  await session.prompt("What is pi?");
+  await until(() => heard > 2 && uncaught.length >= heard);
+  process.off("uncaughtException", note);
+  others.forEach((listener) => process.on("uncaughtException", listener));
+  assert.ok(uncaught.every((error) => error === boom));
+  assert.equal(pi.state.state, "live");
+  pi.close();
+});
+
+test("an open question is told once, over breaks of the connection", async () => {
+  const pi = await client();
+  const session = await pi.createSession({ sessionId: "asked" });
+  /** @type {string[]} */
+  const heard = [];
+  await session.subscribe({ event: (event) => heard.push(event.type) });
+  const tell = (/** @type {object} */ event, /** @type {object} */ numbers = {}) =>
+    pi["hear"](JSON.stringify({ type: "event", sessionId: "asked", event, ...numbers }));
+  const question = { type: "extension_ui_request", requestId: "q", method: "confirm", title: "T", message: "M" };
+  tell(question, { seq: 100, epoch: session.position?.epoch });
+  tell(question);
+  assert.deepEqual(heard, ["extension_ui_request"]);
+  tell({ type: "extension_ui_resolved", requestId: "q", outcome: "answered" });
+  tell(question);
+  assert.deepEqual(heard, ["extension_ui_request", "extension_ui_resolved", "extension_ui_request"]);
+  pi.close();
+});
+
+test("ids are made where there is no secure context", async () => {
+  const { randomUUID } = crypto;
+  Object.defineProperty(crypto, "randomUUID", { value: undefined, configurable: true });
+  try {
+    const pi = await client();
+    const session = await pi.createSession();
+    assert.match(newId(), /^[0-9a-f]{32}$/);
+    await session.request({ type: "set_session_name", name: "plain" });
+    pi.close();
+  } finally {
+    Object.defineProperty(crypto, "randomUUID", { value: randomUUID, configurable: true });
+  }
 });
 
 test("waits grow while the server refuses", async () => {

@@ -1,5 +1,5 @@
 /** The connection to the server, and what the page knows of it. */
-import { type CommandName, type ConnectionState, PiClient, PiError, type ServerEvent, type TransportFactory, webSocket } from "pi-client";
+import { type CommandName, type ConnectionState, newId, PiClient, PiError, type ServerEvent, type TransportFactory, webSocket } from "pi-client";
 import { t } from "../texts";
 import { errorWords } from "./words";
 import { isKnown } from "./login";
@@ -125,7 +125,7 @@ function watched(open: TransportFactory): TransportFactory {
 
 /** One identity per tab: ids of commands are kept apart, and survive a reload of the page. */
 function clientName(): string {
-  const fresh = `page-${crypto.randomUUID()}`;
+  const fresh = `page-${newId()}`;
   try {
     const known = sessionStorage.getItem("pi.client") ?? fresh;
     sessionStorage.setItem("pi.client", known);

@@ -5,7 +5,7 @@
  * applied once per frame ({@link PerFrame}). What events cannot tell (the entries of messages, what other clients rewrote) is read again
  * when a run settles.
  */
-import { type AgentEvent, type ContextUsage, type Message, type PiClient, type Queue, type ServerEvent, Session, type SessionInfo, type SessionSnapshot, type SessionStats } from "pi-client";
+import { type AgentEvent, type ContextUsage, type Message, newId, type PiClient, type Queue, type ServerEvent, Session, type SessionInfo, type SessionSnapshot, type SessionStats } from "pi-client";
 import { untrack } from "svelte";
 import { PerFrame } from "../link/frame";
 import { type Asks, hasCode, link, REWRITES, type Trouble, trouble } from "../link/link.svelte";
@@ -280,7 +280,7 @@ export class Conversation {
 
   /** Says something. Resolves when the server has taken it or has refused it; what was refused stands in the editor again. */
   send(text: string, images: readonly Picture[], manner: Manner): Promise<void> {
-    return this.transmit({ id: crypto.randomUUID(), text, images, manner, at: Date.now() });
+    return this.transmit({ id: newId(), text, images, manner, at: Date.now() });
   }
 
   private async transmit(outgoing: Outgoing): Promise<void> {
@@ -397,7 +397,7 @@ export class Conversation {
   }
 
   runShell(command: string): Promise<void> {
-    return this.followShell({ id: crypto.randomUUID(), command, at: Date.now() });
+    return this.followShell({ id: newId(), command, at: Date.now() });
   }
 
   /** Runs a shell command, or goes on to wait for one that this page began before it was loaded anew. */
