@@ -75,6 +75,11 @@ pub enum Event<B> {
         refusal: Refusal,
     },
     Announced(Announcement<B>),
+    /// What was answered as timed out made or removed a session all the same.
+    Belated {
+        header: Arc<Header>,
+        ending: Ending<B>,
+    },
     /// The journal cannot be written; mutating commands are refused until it can.
     JournalLost {
         error: String,
@@ -346,6 +351,7 @@ impl<H: Host> Driver<H> {
                     self.host.emit(Event::Refused { request, header, refusal });
                 }
                 Effect::Announce(announcement) => self.host.emit(Event::Announced(announcement)),
+                Effect::Belated { header, ending } => self.host.emit(Event::Belated { header, ending }),
                 Effect::Drained => drained = true,
             }
         }

@@ -97,6 +97,11 @@ pub enum Effect<C, B> {
         refusal: Refusal,
     },
     Announce(Announcement<B>),
+    /// Work that was answered before it ended, because its time was up, made or removed a session all the same.
+    Belated {
+        header: Arc<Header>,
+        ending: Ending<B>,
+    },
     /// The outcome is no longer needed. The journal may drop the records of this ticket, unless an alias that is not
     /// forgotten stands for it; a version that they moved must stay known.
     Forget(Ticket),

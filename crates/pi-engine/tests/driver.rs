@@ -85,6 +85,7 @@ impl Host for Log {
                 };
                 self.note(format!("{phase} {}", announcement.header.kind));
             }
+            Event::Belated { header, .. } => self.note(format!("belated {}", header.kind)),
             Event::JournalLost { error } => self.note(format!("journal lost: {error}")),
             Event::JournalBack => self.note("journal back".to_owned()),
             Event::Drained => self.note("drained".to_owned()),

@@ -188,7 +188,7 @@ impl Host for Hall {
         Counts::count(&self.counts.commands);
         let began = tokio::time::Instant::now();
         let outcome = match job.command {
-            Command::Server(command) => self.operate(command, &job.connection).await,
+            Command::Server(command) => self.operate(command, &job.connection, &cancel).await,
             Command::Session(id, command) => {
                 let is_mark_moved = header.access.is_recorded() && may_write(&command);
                 let outcome =
@@ -235,6 +235,12 @@ impl Host for Hall {
             }
             Event::Announced(announcement) => self.lobby.announce(&announcement),
             Event::JournalLost { error } => {
+            // Who asked was told that it took too long; that there is a session more, or less, concerns everybody.
+            Event::Belated { header, ending } => {
+                if let Ending::Succeeded(answer) = &ending {
+                    self.broadcast_change(&header, answer);
+                }
+            }
                 Counts::count(&self.counts.journal_errors);
                 self.lobby.journal_is(Some(format!("{error} ({})", self.journal.place())));
                 tracing::error!(error, "the journal cannot be written; commands that change something are refused");

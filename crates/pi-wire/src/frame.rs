@@ -223,7 +223,8 @@ impl Command {
     ///
     /// Only of a `prompt` that depends on the moment: it joins a run only while one is in flight, and
     /// `is_extension_command` says which slash commands the session's extensions have. Those are called at once, also
-    /// by a prompt that would otherwise join the run.
+    /// by a prompt that would otherwise join the run. A `navigate_tree` that waits for a model to sum up is a job as `compact`
+    /// is; without that it is over soon.
     pub fn class(&self, activity: Activity, is_extension_command: impl FnOnce(&str) -> bool) -> Class {
         match self {
             Self::Session(_, SessionCommand::Prompt(prompt)) => {
@@ -235,6 +236,7 @@ impl Command {
                     Class::Run
                 }
             }
+            Self::Session(_, SessionCommand::NavigateTree(wanted)) if wanted.options.known.summarize => Class::LongWork,
             Self::Server(_) | Self::Session(_, _) => self.kind().spec().class,
         }
     }

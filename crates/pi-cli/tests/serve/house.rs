@@ -47,7 +47,7 @@ use pi_transcript::{ProviderId, SessionId, ThinkingLevel};
 use pi_wire::response::CircuitBreakerMetrics;
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::room::{make_folder, read};
@@ -71,11 +71,18 @@ struct Makers {
     scripts: Vec<String>,
     /// Those of all sessions; tests look at what they heard.
     guests: Mutex<Vec<Arc<ScriptedGuest>>>,
+    /// Every session that is made takes one.
+    places: Semaphore,
 }
 
 impl House {
     /// A server whose model does what `script` says, and whose sessions have an extension for each of `scripts`.
     pub(crate) async fn open(script: Script, scripts: &[&str]) -> Self {
+        Self::open_as(script, scripts, |_| {}).await
+    }
+
+    /// With other settings.
+    pub(crate) async fn open_as(script: Script, scripts: &[&str], change: impl FnOnce(&mut Settings)) -> Self {
         let model = ModelServer::start(script).await.expect("a port on loopback");
         let folder = tempfile::tempdir().expect("a folder");
         for name in ["project", "temporary", "home"] {
@@ -86,8 +93,10 @@ impl House {
             url: model.url(),
             scripts: scripts.iter().map(|script| (*script).to_owned()).collect(),
             guests: Mutex::default(),
+            places: Semaphore::new(Semaphore::MAX_PERMITS),
         });
-        let settings = Settings::usual(folder.path().join("server"));
+        let mut settings = Settings::usual(folder.path().join("server"));
+        change(&mut settings);
         let server = Server::start(settings, Arc::clone(&makers) as _, Arc::new(redactor())).expect("it starts");
         let server = Arc::new(server);
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port on loopback");
@@ -116,6 +125,16 @@ impl House {
     /// What a person at a terminal is shown for a browser.
     pub(crate) fn ticket(&self) -> String {
         self.door.ticket(now().0).reveal().to_owned()
+    }
+
+    /// Makes no session any more, until [`Self::go_on`].
+    pub(crate) fn pause(&self) {
+        self.makers.places.forget_permits(Semaphore::MAX_PERMITS);
+    }
+
+    /// Makes so many more.
+    pub(crate) fn go_on(&self, sessions: usize) {
+        self.makers.places.add_permits(sessions);
     }
 
     /// What the extensions heard, line by line.
@@ -169,7 +188,10 @@ impl Makers {
 
 impl Workshop for Makers {
     fn make(&self, order: Order) -> BoxFuture<'_, Result<Made, MakeError>> {
-        Box::pin(async { Ok(self.start(order)) })
+        Box::pin(async {
+            self.places.acquire().await.expect("nobody closes it").forget();
+            Ok(self.start(order))
+        })
     }
 
     fn stored(&self, _: Arc<Catalogue>) -> BoxFuture<'_, Result<Vec<Stored>, MakeError>> {

@@ -19,6 +19,7 @@ mod hostile;
 mod house;
 mod journal;
 mod lasting;
+mod late;
 mod leaving;
 mod looking;
 mod pings;

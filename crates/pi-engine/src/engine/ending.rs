@@ -41,7 +41,7 @@ impl<C, B> Engine<C, B> {
         self.lanes.change(&header.lane, |lane| lane.stop(ticket));
         let Completion { ending, change, size } = completion;
         if self.commands.get(&ticket).is_none_or(|command| command.decided.is_some()) {
-            return self.complete_late(&header, &change, now, effects);
+            return self.complete_late(&header, ending, &change, now, effects);
         }
         let moved = self.move_version(&header, generation, &change, matches!(ending, Ending::Succeeded(_)));
         let version = match &moved {
@@ -56,14 +56,29 @@ impl<C, B> Engine<C, B> {
     }
 
     /// Work that was answered before moves no version, but which sessions exist must stay known.
-    fn complete_late(&mut self, header: &Header, change: &Change, now: Time, effects: &mut Vec<Effect<C, B>>) {
+    fn complete_late(
+        &mut self,
+        header: &Arc<Header>,
+        ending: Ending<B>,
+        change: &Change,
+        now: Time,
+        effects: &mut Vec<Effect<C, B>>,
+    ) {
         if !header.access.is_recorded() {
             return;
         }
+        let is_news = match change {
+            Change::Created(session) => self.versions.get(session).is_none(),
+            Change::Removed(session) => self.versions.get(session).is_some(),
+            Change::Usual | Change::Altered => false,
+        };
         match change {
             Change::Created(session) => self.opened(session, effects),
             Change::Removed(session) => self.closed(session, now, effects),
             Change::Usual | Change::Altered => {}
+        }
+        if is_news {
+            effects.push(Effect::Belated { header: Arc::clone(header), ending });
         }
     }
 

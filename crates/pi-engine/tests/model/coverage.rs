@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pi_engine::{Effect, Ending, Failure, Phase, Record, Refusal, Replay, Scarcity};
 
 /// All that must be seen before a run counts.
-const EXPECTED: [&str; 41] = [
+const EXPECTED: [&str; 42] = [
     "accepted",
     "started",
     "finished",
@@ -19,6 +19,7 @@ const EXPECTED: [&str; 41] = [
     "respond first",
     "respond replayed",
     "forget",
+    "belated",
     "drained",
     "succeeded",
     "failed",
@@ -97,6 +98,7 @@ fn name(effect: &Effect<u64, u64>) -> (&'static str, Option<&Ending<u64>>) {
             Phase::Started => ("started", None),
             Phase::Finished { .. } => ("finished", None),
         },
+        Effect::Belated { .. } => ("belated", None),
         Effect::Forget(_) => ("forget", None),
         Effect::Drained => ("drained", None),
     }

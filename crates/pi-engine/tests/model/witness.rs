@@ -151,6 +151,7 @@ impl Witness {
                 }
                 Effect::Refuse { request, .. } => self.close(*request),
                 Effect::Announce(announcement) => self.announced(announcement),
+                Effect::Belated { header, .. } => assert!(header.access.is_recorded(), "{effect:?} of a read"),
                 Effect::Forget(ticket) => self.forgets(*ticket),
                 Effect::Drained => {
                     assert!(!std::mem::replace(&mut self.life.drained, true), "drained twice");

@@ -308,6 +308,7 @@ impl Stage {
             Effect::Announce(Announcement { header, phase: Phase::Accepted, .. }) => {
                 format!("accepted {}", name(header))
             }
+            Effect::Belated { header, .. } => format!("belated {}", name(header)),
             Effect::Drained => "drained".to_owned(),
             Effect::Announce(_) | Effect::Start { .. } | Effect::Respond { .. } => format!("alone: {effect:?}"),
         }

@@ -129,13 +129,13 @@ fn late_completion_still_says_which_sessions_exist() {
          durable                   | accepted a.1; start a.1
          wait 60s                  | cancel a.1; record a.1 ended
          durable                   | answer a.1 broken: Command 'create' timed out after 60000ms
-         done a.1 created s2       | record s2=0
+         done a.1 created s2       | record s2=0; belated a.1
          version s2                | 0
          a.2 delete about=s1       | record a.2
          durable                   | accepted a.2; start a.2
          wait 60s                  | cancel a.2; record a.2 ended
          durable                   | answer a.2 broken: Command 'delete' timed out after 60000ms v0
-         done a.2 removed s1       | record s1 gone
+         done a.2 removed s1       | record s1 gone; belated a.2
          version s1                | none",
     );
 }

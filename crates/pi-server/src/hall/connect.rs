@@ -33,7 +33,7 @@ impl Hall {
     }
 
     /// Tells everybody that there is a session more, or less, or that extensions were switched.
-    fn broadcast_change(&self, header: &Header, answer: &Answer) {
+    pub(super) fn broadcast_change(&self, header: &Header, answer: &Answer) {
         if is_kind(header, Kind::CreateSession) || is_kind(header, Kind::LoadSession) {
             let Some(OpenedSession { session_id, session_info }) = data(answer) else { return };
             tracing::info!(session = %session_id, command = %header.kind, "a session was opened");

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use super::{Given, Hall, Outcome, Undone, done, gone, steer, survey, told};
+use super::{Given, Hall, Outcome, Undone, done, gone, session_name, steer, survey, told};
 use crate::{
     journal::Auto,
     room::{Room, switch},
@@ -27,6 +27,7 @@ use pi_wire::{
         LastAssistantText, MessageList, ModelList, Navigated, SlashCommand, SlashCommandList, SlashCommandSource,
     },
 };
+use tokio_util::sync::CancellationToken;
 
 impl Hall {
     pub(super) async fn attend(&self, id: &SessionId, command: SessionCommand, given: Given<'_>) -> Outcome {
@@ -67,7 +68,11 @@ impl Hall {
                 shell.run(id, &session, command).await
             }
             SessionCommand::Compact(command) => steer::compact(id, &session, command, cancel).await,
-            SessionCommand::NavigateTree(wanted) => navigate(&session, wanted).await,
+            SessionCommand::NavigateTree(wanted) => self.navigate(&room, &session, wanted, cancel).await,
+            command @ (SessionCommand::NewSession(_)
+            | SessionCommand::SwitchSessionFile(_)
+            | SessionCommand::Fork(_)
+            | SessionCommand::ExportHtml(_)) => self.depart(&room, &session, command, cancel).await,
             command => {
                 self.converse(&room, &session, command).await.unwrap_or_else(|gone_session| Err(ended(gone_session)))
             }
@@ -176,6 +181,50 @@ impl Hall {
             SessionCommand::ExtensionUiKey(pressed) => press(session, pressed).await?,
             command => return self.survey(room, session, command).await,
         })
+    }
+
+    /// Goes to another place in the tree. Where the time is up, or somebody stops it, the conversation stays where it is.
+    async fn navigate(
+        &self,
+        room: &Room,
+        session: &Session,
+        wanted: NavigateTree,
+        cancel: &CancellationToken,
+    ) -> Outcome {
+        let mut going = std::pin::pin!(session.navigate(journey(wanted)));
+        let went = tokio::select! {
+            went = &mut going => went,
+            () = cancel.cancelled() => {
+                session.abort().await.map_err(gone(room.id()))?;
+                // It may have been over before it could be stopped.
+                if going.await.is_ok() {
+                    self.changed_untold(room.id()).await;
+                }
+                return Err(Error::Aborted.into());
+            }
+        };
+        match went {
+            Ok(went) => told(Data::NavigateTree(Navigated { editor_text: went.text, cancelled: false, aborted: None })),
+            Err(NavigateError::Aborted) => {
+                told(Data::NavigateTree(Navigated { editor_text: None, cancelled: true, aborted: Some(true) }))
+            }
+            Err(NavigateError::NoEntry(missing)) => {
+                Err(Error::NotFound(Missing::Entry { id: missing.id, member: Some("targetId") }).into())
+            }
+            Err(NavigateError::LeftAlone(left)) => Err(circuit_open(left)),
+            Err(error @ (NavigateError::Busy | NavigateError::Failed { .. } | NavigateError::Gone(_))) => {
+                Err(Error::Refused { reason: error.to_string() }.into())
+            }
+        }
+    }
+
+    /// A conversation changed, and no answer of a command tells of it: nobody commanded it, or it was stopped too late. What
+    /// clients know of it is not so any more.
+    pub(super) async fn changed_untold(&self, id: &SessionId) {
+        if let Some(engine) = self.turns.get() {
+            // An engine that has ended needs no versions.
+            let _ = engine.changed(session_name(id)).await;
+        }
     }
 
     /// Remembers what is done by itself in a session; it is on the disk before anybody is told.
@@ -365,7 +414,7 @@ fn last_assistant_text(spoken: &[Spoken]) -> Option<String> {
     spoken.iter().rev().filter_map(said).find(|text| !text.is_empty())
 }
 
-async fn navigate(session: &Session, wanted: NavigateTree) -> Outcome {
+fn journey(wanted: NavigateTree) -> Journey {
     let NavigateOptions { summarize, replace_instructions, custom_instructions, label } = wanted.options.known;
     let summarise = match (summarize, custom_instructions, replace_instructions) {
         (false, _, _) => Summarise::No,
@@ -373,19 +422,7 @@ async fn navigate(session: &Session, wanted: NavigateTree) -> Outcome {
         (true, Some(instructions), false) => Summarise::With(instructions),
         (true, Some(instructions), true) => Summarise::Instead(instructions),
     };
-    match session.navigate(Journey { target: wanted.target_id, summarise, label }).await {
-        Ok(went) => told(Data::NavigateTree(Navigated { editor_text: went.text, cancelled: false, aborted: None })),
-        Err(NavigateError::Aborted) => {
-            told(Data::NavigateTree(Navigated { editor_text: None, cancelled: true, aborted: Some(true) }))
-        }
-        Err(NavigateError::NoEntry(missing)) => {
-            Err(Error::NotFound(Missing::Entry { id: missing.id, member: Some("targetId") }).into())
-        }
-        Err(NavigateError::LeftAlone(left)) => Err(circuit_open(left)),
-        Err(error @ (NavigateError::Busy | NavigateError::Failed { .. } | NavigateError::Gone(_))) => {
-            Err(Error::Refused { reason: error.to_string() }.into())
-        }
-    }
+    Journey { target: wanted.target_id, summarise, label }
 }
 
 #[cfg(test)]

@@ -13,13 +13,14 @@ use pi_session::{Beginning, Departure, Session, SessionGone, Wish, directory::Fo
 use pi_transcript::SessionId;
 use pi_wire::{
     Data, Error, SessionCommand,
-    command::{ExportHtml, Fork, NewSession, SwitchSessionFile},
+    command::ExportHtml,
     error::SessionPathError,
     response::{Cancellable, ExportedFile, Forked},
 };
 use tokio::{task::spawn_blocking, time::timeout};
+use tokio_util::sync::CancellationToken;
 
-use super::{Hall, Outcome, Undone, gone, session_name, told, unmade};
+use super::{Hall, Outcome, Undone, gone, told, unmade};
 use crate::{
     places::{self, Replace, WriteError},
     room::Room,
@@ -33,34 +34,34 @@ const LINGERING: Duration = Duration::from_secs(2);
 const LEFT: &str = "this session was left already";
 
 impl Hall {
-    pub(super) async fn depart(&self, room: &Arc<Room>, session: &Session, command: SessionCommand) -> Outcome {
+    pub(super) async fn depart(
+        &self,
+        room: &Arc<Room>,
+        session: &Session,
+        command: SessionCommand,
+        cancel: &CancellationToken,
+    ) -> Outcome {
         match command {
-            SessionCommand::NewSession(wanted) => self.new_session(room, session, wanted).await,
-            SessionCommand::SwitchSessionFile(wanted) => self.switch_file(room, session, &wanted).await,
-            SessionCommand::Fork(wanted) => self.fork(room, session, wanted).await,
+            SessionCommand::NewSession(wanted) => {
+                let departure = Departure::New { parent: wanted.parent_session.map(PathBuf::from) };
+                let went = self.leave(room, session, departure, cancel).await?;
+                told(Data::NewSession(Cancellable { cancelled: went.is_none() }))
+            }
+            SessionCommand::SwitchSessionFile(wanted) => {
+                let path = self.another_file(Path::new(&wanted.session_path)).await?;
+                let went = self.leave(room, session, Departure::Resume(path), cancel).await?;
+                told(Data::SwitchSessionFile(Cancellable { cancelled: went.is_none() }))
+            }
+            SessionCommand::Fork(wanted) => {
+                let departure = Departure::Fork(ForkPoint::Before(wanted.entry_id));
+                let text = self.leave(room, session, departure, cancel).await?;
+                let cancelled = text.is_none();
+                told(Data::Fork(Forked { text: text.flatten().unwrap_or_default(), cancelled }))
+            }
             SessionCommand::ExportHtml(wanted) => self.export_html(room, session, wanted).await,
             // Everything else was done before it came here.
             command => Err(Error::Internal { incident: format!("nobody does {}", command.kind().name()) }.into()),
         }
-    }
-
-    async fn new_session(&self, room: &Arc<Room>, session: &Session, wanted: NewSession) -> Outcome {
-        let departure = Departure::New { parent: wanted.parent_session.map(PathBuf::from) };
-        let went = self.leave(room, session, departure);
-        told(Data::NewSession(Cancellable { cancelled: went.await?.is_none() }))
-    }
-
-    async fn switch_file(&self, room: &Arc<Room>, session: &Session, wanted: &SwitchSessionFile) -> Outcome {
-        let path = self.another_file(Path::new(&wanted.session_path)).await?;
-        let went = self.leave(room, session, Departure::Resume(path));
-        told(Data::SwitchSessionFile(Cancellable { cancelled: went.await?.is_none() }))
-    }
-
-    async fn fork(&self, room: &Arc<Room>, session: &Session, wanted: Fork) -> Outcome {
-        let departure = Departure::Fork(ForkPoint::Before(wanted.entry_id));
-        let text = self.leave(room, session, departure).await?;
-        let cancelled = text.is_none();
-        told(Data::Fork(Forked { text: text.flatten().unwrap_or_default(), cancelled }))
     }
 
     /// A file of a session that a room can go on with.
@@ -94,15 +95,31 @@ impl Hall {
         room: &Arc<Room>,
         session: &Session,
         departure: Departure,
+        cancel: &CancellationToken,
     ) -> Result<Option<Option<String>>, Undone> {
-        if !session.may_leave(departure.clone()).await.map_err(gone(room.id()))? {
-            return Ok(None);
-        }
-        let _standing = room.hold().await.map_err(gone(room.id()))?;
-        let mut next = self.prepare(room, session, &departure).await?;
+        let opened = async {
+            if !session.may_leave(departure.clone()).await.map_err(gone(room.id()))? {
+                return Ok(None);
+            }
+            let standing = room.hold().await.map_err(gone(room.id()))?;
+            let next = self.prepare(room, session, &departure).await?;
+            Ok::<_, Undone>(Some((standing, next)))
+        };
+        let opened = tokio::select! {
+            // Whoever was stopped in time stays where he is.
+            biased;
+            () = cancel.cancelled() => return Err(Error::Aborted.into()),
+            opened = opened => opened?,
+        };
+        let Some((_standing, mut next)) = opened else { return Ok(None) };
         let text = next.text.take();
-        close(room, session, departure).await;
+        // First: at no moment is there a conversation in the room that has ended, wherever this is broken off.
         self.bring(room, next).await?;
+        tokio::select! {
+            () = close(room, session, departure) => {}
+            // It ends by itself, and the room does not need it any more.
+            () = cancel.cancelled() => self.changed_untold(room.id()).await,
+        }
         Ok(Some(text))
     }
 
@@ -142,10 +159,8 @@ impl Hall {
         }
         let next = self.prepare(&room, &left, &departure).await?;
         let next = self.bring(&room, next).await?;
-        if let Some(engine) = self.turns.get() {
-            // Nobody commanded it, and what clients knew of the session is not so any more. An engine that has ended needs no versions.
-            let _ = engine.changed(session_name(id)).await;
-        }
+        // Nobody commanded it.
+        self.changed_untold(id).await;
         Ok(Exchanged { room: Arc::clone(&room), left, next })
     }
 

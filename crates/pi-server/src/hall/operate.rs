@@ -23,6 +23,7 @@ use pi_wire::{
     },
 };
 use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
 
 use super::{Counts, Hall, Outcome, Undone, gone, now, said, session_name, told, unmade};
 use crate::{
@@ -41,11 +42,16 @@ use crate::{
 const PAGE: usize = 100;
 
 impl Hall {
-    pub(super) async fn operate(&self, command: ServerCommand, connection: &Arc<Connection>) -> Outcome {
+    pub(super) async fn operate(
+        &self,
+        command: ServerCommand,
+        connection: &Arc<Connection>,
+        cancel: &CancellationToken,
+    ) -> Outcome {
         match command {
             ServerCommand::ListSessions(wanted) => self.list_sessions(&wanted).await,
-            ServerCommand::CreateSession(wanted) => self.create_session(wanted).await,
-            ServerCommand::DeleteSession(wanted) => self.delete_session(&wanted).await,
+            ServerCommand::CreateSession(wanted) => self.create_session(wanted, cancel).await,
+            ServerCommand::DeleteSession(wanted) => self.delete_session(&wanted, cancel).await,
             ServerCommand::SwitchSession(SwitchSession { session_id }) => {
                 let (room, session) = self.enter(&session_id).await?;
                 let info = room.info(&session).await.map_err(gone(&session_id))?;
@@ -54,7 +60,7 @@ impl Hall {
             ServerCommand::GetMetrics(_) => told(Data::GetMetrics(Box::new(self.metrics().await))),
             ServerCommand::HealthCheck(_) => told(Data::HealthCheck(self.health())),
             ServerCommand::ListStoredSessions(wanted) => self.list_stored_sessions(&wanted).await,
-            ServerCommand::LoadSession(wanted) => self.load_session(wanted).await,
+            ServerCommand::LoadSession(wanted) => self.load_session(wanted, cancel).await,
             ServerCommand::GetStartupRecovery(_) => {
                 let reader = self.lobby.reader(&connection.identity);
                 told(Data::GetStartupRecovery(self.recovery.told_to(&reader)))
@@ -106,7 +112,7 @@ impl Hall {
         said(list, Change::Usual)
     }
 
-    async fn create_session(&self, wanted: CreateSession) -> Outcome {
+    async fn create_session(&self, wanted: CreateSession, cancel: &CancellationToken) -> Outcome {
         let id = wanted.session_id.unwrap_or_else(new_id);
         self.admit(&id)?;
         let cwd = match wanted.cwd {
@@ -117,10 +123,10 @@ impl Hall {
         let shell = circuit::watch(&self.bash, &id);
         let order =
             Order { cwd, conversation, beginning: Beginning::Startup, owner: self.rooms.ties().owner(&id), shell };
-        self.open(id, order, Data::CreateSession).await
+        self.open(id, order, Data::CreateSession, cancel).await
     }
 
-    async fn load_session(&self, wanted: LoadSession) -> Outcome {
+    async fn load_session(&self, wanted: LoadSession, cancel: &CancellationToken) -> Outcome {
         let path = places::session_file(Path::new(&wanted.session_path), self.workshop.sessions_folder().as_deref())?;
         if let Some(by) = self.rooms.holder(&path).await? {
             return Err(Error::SessionInUse { by }.into());
@@ -141,7 +147,7 @@ impl Hall {
         let beginning = Beginning::Resume { left: None };
         let shell = circuit::watch(&self.bash, &id);
         let owner = self.rooms.ties().owner(&id);
-        self.open(id, Order { cwd, conversation, beginning, owner, shell }, Data::LoadSession).await
+        self.open(id, Order { cwd, conversation, beginning, owner, shell }, Data::LoadSession, cancel).await
     }
 
     /// Where an agent works if nobody says where.
@@ -159,16 +165,30 @@ impl Hall {
     }
 
     /// Makes a session, remembers where it is, and shows it. Nobody else makes or removes one meanwhile: both are work of
-    /// the server's lane.
-    async fn open(&self, id: SessionId, order: Order, answer: fn(OpenedSession) -> Data) -> Outcome {
+    /// the server's lane. Where the time is up before it is remembered, there is no session.
+    async fn open(
+        &self,
+        id: SessionId,
+        order: Order,
+        answer: fn(OpenedSession) -> Data,
+        cancel: &CancellationToken,
+    ) -> Outcome {
         let cwd = order.cwd.to_string_lossy().into_owned();
-        let made = self.workshop.make(order).await.map_err(|error| unmade(&id, &error))?;
+        let made = tokio::select! {
+            made = self.workshop.make(order) => made.map_err(|error| unmade(&id, &error))?,
+            // It ends as soon as it is made.
+            () = cancel.cancelled() => return Err(Error::Aborted.into()),
+        };
         let file = made.file.as_ref().map(|file| file.to_string_lossy().into_owned());
         let created = pi_session::tree::stamp_of(now().0);
         let berth = Berth { session: id.clone(), file, cwd, created, mark: Mark::default(), auto: Auto::default() };
         let room = Arc::new(Room::new(berth, self.settings.kept, self.rooms.ties()));
         let session = room.enter(made, &self.turns).await.map_err(gone(&id))?;
         let info = room.info(&session).await.map_err(gone(&id))?;
+        if cancel.is_cancelled() {
+            let _ = session.close().await;
+            return Err(Error::Aborted.into());
+        }
         if let Err(error) = self.journal.keep(room.berth()).await {
             // Nobody would find it any more. One that has ended by itself is closed.
             let _ = session.close().await;
@@ -180,11 +200,14 @@ impl Hall {
         said(answer::written(&answer(opened)), change)
     }
 
-    async fn delete_session(&self, wanted: &DeleteSession) -> Outcome {
+    async fn delete_session(&self, wanted: &DeleteSession, cancel: &CancellationToken) -> Outcome {
         let id = &wanted.session_id;
         let room = self.rooms.find(id)?;
         // Whoever brings another conversation into the room is done first, or finds that it is gone.
-        let mut standing = room.hold().await.map_err(gone(id))?;
+        let mut standing = tokio::select! {
+            standing = room.hold() => standing.map_err(gone(id))?,
+            () = cancel.cancelled() => return Err(Error::Aborted.into()),
+        };
         self.journal
             .drop_berth(id.clone())
             .await
@@ -194,11 +217,19 @@ impl Hall {
         self.rooms.remove(id);
         self.bash.forget(id);
         if let Some(session) = room.loaded() {
-            // One that has ended has nothing left to say.
-            let mut unsaid = session.clear_queue().await.unwrap_or_default();
-            unsaid.extend(session.close().await.unwrap_or_default());
-            if !unsaid.is_empty() {
-                tracing::info!(session = %id, messages = unsaid.len(), "what waited to be said went with the session");
+            let closed = async {
+                // One that has ended has nothing left to say.
+                let mut unsaid = session.clear_queue().await.unwrap_or_default();
+                unsaid.extend(session.close().await.unwrap_or_default());
+                unsaid.len()
+            };
+            let messages = tokio::select! {
+                messages = closed => messages,
+                // It ends by itself, and is not of this server any more.
+                () = cancel.cancelled() => 0,
+            };
+            if messages > 0 {
+                tracing::info!(session = %id, messages, "what waited to be said went with the session");
             }
         }
         let change = Change::Removed(session_name(id));

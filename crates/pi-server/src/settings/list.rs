@@ -165,7 +165,7 @@ pub static KEYS: [Key; 36] = [
     ),
     number(
         "extendedTimeoutMs",
-        "How long bash and compact may take",
+        "How long bash, compact and a summary of navigate_tree may take",
         (Unit::Milliseconds, 100, 24 * HOUR),
         |it| it.engine.extended_ms,
         |it, to| it.engine.extended_ms = to,

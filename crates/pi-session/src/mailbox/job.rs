@@ -85,8 +85,10 @@ impl Mailbox {
             return answer(reply, Err(NavigateError::Busy));
         }
         self.start_job(None, |run| async move {
-            answer(reply, run.navigate(journey).await);
-            Ending::Done
+            let went = run.navigate(journey).await;
+            let is_aborted = matches!(went, Err(NavigateError::Aborted));
+            answer(reply, went);
+            if is_aborted { Ending::Aborted } else { Ending::Done }
         });
     }
 

@@ -51,6 +51,10 @@ impl Run {
             TreeVerdict::Proceed => self.say_farewell(&journey, &left, None).await?,
         };
         let text = self.read(survey.editor.as_slice()).await?.first().and_then(|kept| typed(kept));
+        // Whoever ended it meanwhile stays where he is.
+        if self.cancel.is_cancelled() {
+            return Err(NavigateError::Aborted);
+        }
         self.go_to(survey.leaf.clone()).await?;
         let summary = match (farewell, &survey.from) {
             (Some(farewell), Some(from)) => Some(Draft::BranchSummary {

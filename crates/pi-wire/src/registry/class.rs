@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum Class {
     /// Something with a session that is over soon.
     Work,
-    /// A job in a session: `bash`, `compact`.
+    /// A job in a session: `bash`, `compact`, `navigate_tree` with a summary.
     LongWork,
     /// A change of the server that may be slow. Reads of the server do not wait for it.
     ServerWork,
@@ -92,7 +92,7 @@ pub enum Timeout {
     /// Reads and control.
     Short,
     Standard,
-    /// `bash`, `compact`.
+    /// `bash`, `compact`, `navigate_tree` with a summary.
     Long,
     /// Runs, and slash commands of extensions.
     Unlimited,

@@ -137,7 +137,8 @@ fn only_a_prompt_depends_on_the_moment() {
         let frame = frame(&example.command);
         for activity in [Activity::Idle, Activity::Running] {
             let class = frame.command.class(activity, |_| false);
-            if frame.kind() != Kind::Prompt {
+            // What these are depends on the moment, or on what is wanted.
+            if !matches!(frame.kind(), Kind::Prompt | Kind::NavigateTree) {
                 assert_eq!(class, frame.kind().spec().class, "{}", example.command);
             }
         }
@@ -164,6 +165,17 @@ fn a_prompt_begins_a_run_joins_one_or_calls_an_extension() {
     assert_eq!(class("/deployment", None, Activity::Running), Class::Run);
     assert_eq!(class("/ deploy", None, Activity::Running), Class::Run);
     assert_eq!(class("deploy", None, Activity::Running), Class::Run);
+}
+
+#[test]
+fn going_elsewhere_with_a_summary_is_a_job() {
+    let class = |options: serde_json::Value| {
+        let json = json!({ "type": "navigate_tree", "sessionId": "s", "targetId": "e", "options": options });
+        frame(&json).command.class(Activity::Idle, |_| false)
+    };
+    assert_eq!(class(json!({})), Class::Work);
+    assert_eq!(class(json!({ "summarize": false })), Class::Work);
+    assert_eq!(class(json!({ "summarize": true })), Class::LongWork);
 }
 
 #[test]

@@ -287,6 +287,8 @@ impl Judge {
                     self.note(|| format!("owed: {seen:?}"));
                     step.push(seen);
                 }
+                // Sessions are made and removed by other commands than those of the storm.
+                Effect::Belated { .. } => self.count("belated"),
                 Effect::Start { ticket, header, .. } => {
                     let running = Running { header: Header::clone(&header), with: false, without: false };
                     self.running.insert(ticket, running);

@@ -78,7 +78,7 @@ impl Reference {
         let (serial, header, ended) = (command.serial, command.header.clone(), command.end.is_some());
         let namesake = command.namesake;
         if ended {
-            return self.complete_late(&header, &completion.change);
+            return self.complete_late(&header, completion);
         }
         let succeeded = matches!(completion.ending, Ending::Succeeded(_));
         let mut moved = None;
@@ -140,11 +140,23 @@ impl Reference {
     }
 
     /// It was answered before. Only which sessions exist is still news.
-    fn complete_late(&mut self, header: &Header, change: &Change) {
-        match change {
-            Change::Created(session) if header.access != Access::Read => self.open(session),
-            Change::Removed(session) if header.access != Access::Read => self.close(session),
-            Change::Created(_) | Change::Removed(_) | Change::Usual | Change::Altered => {}
+    fn complete_late(&mut self, header: &Arc<Header>, completion: Completion<u64>) {
+        let known = |model: &Self, session: &SessionName| model.version(session).is_some();
+        let is_news = match &completion.change {
+            Change::Created(session) if header.access != Access::Read => {
+                let is_news = !known(self, session);
+                self.open(session);
+                is_news
+            }
+            Change::Removed(session) if header.access != Access::Read => {
+                let is_news = known(self, session);
+                self.close(session);
+                is_news
+            }
+            Change::Created(_) | Change::Removed(_) | Change::Usual | Change::Altered => false,
+        };
+        if is_news {
+            self.effects.push(Effect::Belated { header: header.clone(), ending: completion.ending });
         }
     }
 
