@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 impl Hall {
     pub(super) async fn attend(&self, id: &SessionId, command: SessionCommand, given: Given<'_>) -> Outcome {
-        let Given { at, header, class, cancel } = given;
+        let Given { began, header, class, cancel } = given;
         let (room, session) = self.enter(id).await?;
         let ended = |gone_session| gone(id)(gone_session);
         if works_in_its_folder(&command) {
@@ -63,8 +63,8 @@ impl Hall {
                 done()
             }
             SessionCommand::Bash(command) => {
-                let shell =
-                    steer::Shell { circuits: &self.bash, header, cancel, until: at.after(self.engine.extended_ms) };
+                let until = began + Duration::from_millis(self.engine.extended_ms);
+                let shell = steer::Shell { circuits: &self.bash, header, cancel, until };
                 shell.run(id, &session, command).await
             }
             SessionCommand::Compact(command) => steer::compact(id, &session, command, cancel).await,

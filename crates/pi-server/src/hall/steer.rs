@@ -1,8 +1,8 @@
 //! Commands that say something to a session, or stop what it does.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use pi_engine::{Change, Header, Time};
+use pi_engine::{Change, Header};
 use pi_session::{
     BashError, CompactError, Ending, Exposure, PromptError, Prompted, Session, SessionGone, ShellEnd, input::Utterance,
     queue::When,
@@ -13,6 +13,7 @@ use pi_wire::{
     command::{Bash, Compact, Prompt, StreamingBehavior},
     response::BashResult,
 };
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Outcome, Undone, conversation::circuit_open, done, gone, now, told};
@@ -124,8 +125,8 @@ fn changed(error: Error) -> Undone {
     Undone { error, change: Change::Altered }
 }
 
-/// How much two clocks of one machine may differ.
-const TICK_MS: u64 = 20;
+/// How much later than the engine a handler looks at the clock, and how much earlier it may think that it is.
+const TICK: Duration = Duration::from_millis(20);
 
 /// How shell commands of a client are run.
 pub(super) struct Shell<'a> {
@@ -133,7 +134,7 @@ pub(super) struct Shell<'a> {
     pub(super) header: &'a Header,
     pub(super) cancel: &'a CancellationToken,
     /// When the engine ends it.
-    pub(super) until: Time,
+    pub(super) until: Instant,
 }
 
 impl Shell<'_> {
@@ -147,7 +148,7 @@ impl Shell<'_> {
             ran = &mut running => ran,
             () = self.cancel.cancelled() => {
                 // The engine asks to stop when the time is up, and when the session or the server ends.
-                if now().after(TICK_MS) >= self.until {
+                if Instant::now() + TICK >= self.until {
                     pass.end(ShellEnd::TimedOut, now());
                     // That is answered already, with the version of a conversation in which it does not stand.
                     late.cancel();
