@@ -33,7 +33,7 @@ use pi_session::{Session, SessionGone, directory::Catalogue};
 use pi_transcript::SessionId;
 use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, SessionCommand};
 use serde_json::value::RawValue;
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::{connect::connects, peruse::Looks, survey::queue_of};
@@ -69,8 +69,8 @@ pub struct Job {
 /// What a handler of a session's commands is told beside the command.
 #[derive(Clone, Copy)]
 struct Given<'a> {
-    /// When it started, as the engine counts.
-    at: Time,
+    /// When it started, by the clock by which the engine measures how long it takes.
+    began: Instant,
     header: &'a Header,
     class: Class,
     cancel: &'a CancellationToken,
@@ -177,6 +177,7 @@ impl Host for Hall {
         job: Job,
         cancel: CancellationToken,
     ) -> Completion<Self::Body> {
+        let began = Instant::now();
         let is_recorded = header.access.is_recorded();
         let _busy = is_recorded.then(|| self.bustle.enter());
         if !is_recorded {
@@ -186,13 +187,13 @@ impl Host for Hall {
             self.journal.note_start(ticket, at);
         }
         Counts::count(&self.counts.commands);
-        let began = tokio::time::Instant::now();
         let outcome = match job.command {
             Command::Server(command) => self.operate(command, &job.connection, &cancel).await,
             Command::Session(id, command) => {
                 let is_mark_moved = header.access.is_recorded() && may_write(&command);
-                let outcome =
-                    self.attend(&id, command, Given { at, header: &header, class: job.class, cancel: &cancel }).await;
+                let outcome = self
+                    .attend(&id, command, Given { began, header: &header, class: job.class, cancel: &cancel })
+                    .await;
                 if is_mark_moved {
                     self.measure(&id).await;
                 }
@@ -234,13 +235,13 @@ impl Host for Hall {
                 self.porch.answered(request);
             }
             Event::Announced(announcement) => self.lobby.announce(&announcement),
-            Event::JournalLost { error } => {
             // Who asked was told that it took too long; that there is a session more, or less, concerns everybody.
             Event::Belated { header, ending } => {
                 if let Ending::Succeeded(answer) = &ending {
                     self.broadcast_change(&header, answer);
                 }
             }
+            Event::JournalLost { error } => {
                 Counts::count(&self.counts.journal_errors);
                 self.lobby.journal_is(Some(format!("{error} ({})", self.journal.place())));
                 tracing::error!(error, "the journal cannot be written; commands that change something are refused");

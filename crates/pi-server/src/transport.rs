@@ -6,6 +6,7 @@ mod linger;
 mod page;
 pub mod stdio;
 mod strangers;
+mod traffic;
 mod websocket;
 
 pub use self::strangers::Strangers;

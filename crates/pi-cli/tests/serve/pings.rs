@@ -18,16 +18,7 @@ const PING: u8 = 9;
 fn whoever_sends_pings_and_does_not_read_is_closed() {
     let serving = Serving::with(Script::new(), &["--set", "idleCloseMs=300"]);
     serving.block_on(async {
-        let mut deaf = TcpStream::connect(&serving.address).await.expect("it listens");
-        let upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
-            sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==";
-        let (address, token) = (&serving.address, serving.token());
-        let request =
-            format!("GET /ws HTTP/1.1\r\nhost: {address}\r\n{upgrade}\r\nauthorization: Bearer {token}\r\n\r\n");
-        deaf.write_all(request.as_bytes()).await.expect("it reads");
-        let mut answer = [0; 12];
-        deaf.read_exact(&mut answer).await.expect("it answers");
-        assert_eq!(&answer, b"HTTP/1.1 101");
+        let mut deaf = bare(&serving).await;
         let ping = [&[0x80 | PING, 0x80 | 125, 0, 0, 0, 0][..], &[b'p'; 125]].concat();
         let many = ping.repeat(1000);
         // More than any buffer between us holds.
@@ -45,6 +36,68 @@ fn whoever_sends_pings_and_does_not_read_is_closed() {
             sleep(Duration::from_millis(50)).await;
         };
         assert_eq!(metrics["commandsRejected"]["rateLimit"], 1, "{metrics}");
+    });
+}
+
+/// A WebSocket, byte by byte.
+async fn bare(serving: &Serving) -> TcpStream {
+    let mut bare = TcpStream::connect(&serving.address).await.expect("it listens");
+    let upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+        sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==";
+    let (address, token) = (&serving.address, serving.token());
+    let request = format!("GET /ws HTTP/1.1\r\nhost: {address}\r\n{upgrade}\r\nauthorization: Bearer {token}\r\n\r\n");
+    bare.write_all(request.as_bytes()).await.expect("it reads");
+    let mut answer = [0; 12];
+    bare.read_exact(&mut answer).await.expect("it answers");
+    assert_eq!(&answer, b"HTTP/1.1 101");
+    bare
+}
+
+/// Reads until these words came; false if the connection ends before.
+async fn hears(stream: &mut TcpStream, words: &[u8]) -> bool {
+    let (mut heard, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+    while !heard.windows(words.len()).any(|part| part == words) {
+        match stream.read(&mut piece).await {
+            Ok(count @ 1..) => heard.extend_from_slice(&piece[..count]),
+            Ok(0) | Err(_) => return false,
+        }
+    }
+    true
+}
+
+#[test]
+fn frame_that_comes_slowly_is_a_sign_of_life() {
+    let serving = Serving::with(Script::new(), &["--set", "pingMs=1000", "--set", "idleCloseMs=300"]);
+    serving.block_on(async {
+        let mut slow = bare(&serving).await;
+        let command = format!("{{\"type\":\"health_check\",\"id\":\"slow\"{}}}", " ".repeat(60_000));
+        let length = u16::try_from(command.len()).expect("it is short enough");
+        // A mask of zeros leaves everything as it is.
+        let frame = [&[0x81, 0xfe][..], &length.to_be_bytes(), &[0; 4], command.as_bytes()].concat();
+        // Longer than a client may be silent, and no piece of it is a frame.
+        for piece in frame.chunks(3_000) {
+            slow.write_all(piece).await.expect("it reads");
+            sleep(Duration::from_millis(150)).await;
+        }
+        assert!(hears(&mut slow, br#""id":"slow""#).await, "it was closed");
+    });
+}
+
+#[test]
+fn whoever_says_nothing_is_sent_away_and_that_is_in_the_log() {
+    let serving = Serving::prepared_and_logged(Script::new(), |room| {
+        crate::room::write(&room.at("agent/settings.json"), br#"{"server": {"pingMs": 1000, "idleCloseMs": 300}}"#);
+    });
+    serving.block_on(async {
+        let mut silent = bare(&serving).await;
+        assert!(hears(&mut silent, b"no sign of life").await, "it is told why");
+        let told = async {
+            while !serving.log().contains("a client is sent away") {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(Duration::from_secs(10), told).await.expect("it is logged");
+        assert!(serving.log().contains("Idle"), "{}", serving.log());
     });
 }
 

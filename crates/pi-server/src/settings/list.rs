@@ -137,7 +137,7 @@ pub static KEYS: [Key; 36] = [
     ),
     number(
         "idleCloseMs",
-        "How long the answer to a ping may take before the connection is closed",
+        "How long the answer to a ping may take before the connection is closed; pieces of a frame that comes or is taken count as one",
         (Unit::Milliseconds, 100, HOUR),
         |it| millis(it.heartbeat.patience),
         |it, to| it.heartbeat.patience = Duration::from_millis(to),

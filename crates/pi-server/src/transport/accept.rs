@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     linger::{self, Leaving, Polite},
     strangers::{Place, Somebody},
+    traffic::Traffic,
 };
 use crate::hall::{Counts, Hall};
 
@@ -71,7 +72,9 @@ async fn take(listener: TcpListener, router: Router, hall: &Hall, stop: Cancella
             tracing::debug!("a connection was closed: too many are open that have shown no credential");
         }
         let (router, place) = (router.clone(), Arc::new(place));
-        let stream = Polite::new(stream, leaving.clone(), place.lost().clone());
+        let traffic = Arc::new(Traffic::default());
+        let stream = Polite::new(stream, leaving.clone(), place.lost().clone(), Arc::clone(&traffic));
+        let router = router.layer(Extension(traffic));
         open.spawn(async move {
             if let Err(error) = answer(stream, router, patience, &place).await {
                 tracing::debug!(%error, "a connection ended");

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use tokio::{net::TcpListener, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{accept::accept, page, strangers::Place, websocket};
+use super::{accept::accept, page, strangers::Place, traffic::Traffic, websocket};
 use crate::{
     connection::Identity,
     door::{COOKIE_MS, Door, Refused, TICKET_MS, Visitor},
@@ -132,11 +132,12 @@ async fn in_time(
 async fn root(
     State(desk): State<Desk>,
     query: Query<HashMap<String, String>>,
+    traffic: Extension<Arc<Traffic>>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     match upgrade {
-        Ok(upgrade) => connect(State(desk), query, headers, Ok(upgrade)).await,
+        Ok(upgrade) => connect(State(desk), query, traffic, headers, Ok(upgrade)).await,
         Err(_) => match desk.look(&headers) {
             Ok(()) => page::front(&headers),
             Err(refusal) => refusal.into_response(),
@@ -147,6 +148,7 @@ async fn root(
 async fn connect(
     State(desk): State<Desk>,
     Query(query): Query<HashMap<String, String>>,
+    Extension(traffic): Extension<Arc<Traffic>>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
@@ -194,7 +196,7 @@ async fn connect(
             tracing::info!(%error, "a client went away before it was connected");
             failing.leave(&connection);
         })
-        .on_upgrade(move |socket| websocket::serve(server, client, socket))
+        .on_upgrade(move |socket| websocket::serve(server, client, socket, traffic))
 }
 
 /// The option that is meant by a name which is not quite one. Others may be those of a proxy, and are left alone.

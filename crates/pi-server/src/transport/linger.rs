@@ -6,6 +6,7 @@
 use std::{
     io,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -19,7 +20,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::strangers;
+use super::{strangers, traffic::Traffic};
 
 /// Connections that end at a time; more are simply closed.
 const MOST: usize = 64;
@@ -105,17 +106,25 @@ pub(super) struct Polite {
     has_spoken: bool,
     /// When there was no room for what was to be said.
     was_full: Option<Instant>,
+    /// There is none now.
+    is_full: bool,
+    traffic: Arc<Traffic>,
 }
 
 impl Polite {
-    pub(super) fn new(stream: TcpStream, leaving: Leaving, lost: CancellationToken) -> Self {
-        Self { stream: Some(stream), leaving, lost, has_spoken: false, was_full: None }
+    pub(super) fn new(stream: TcpStream, leaving: Leaving, lost: CancellationToken, traffic: Arc<Traffic>) -> Self {
+        Self { stream: Some(stream), leaving, lost, has_spoken: false, was_full: None, is_full: false, traffic }
     }
 
-    /// Takes note of a write that waits for the other side.
-    fn noting<T>(&mut self, written: Poll<T>) -> Poll<T> {
-        if written.is_pending() {
-            self.was_full = Some(Instant::now());
+    /// Takes note of a write that waits for the other side, and of one that had waited.
+    fn noting(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &written {
+            Poll::Pending => {
+                self.was_full = Some(Instant::now());
+                self.is_full = true;
+            }
+            Poll::Ready(Ok(bytes)) if std::mem::take(&mut self.is_full) => self.traffic.take(*bytes),
+            Poll::Ready(_) => {}
         }
         written
     }
@@ -142,7 +151,10 @@ impl Drop for Polite {
 
 impl AsyncRead for Polite {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let read = self.stream().poll_read(cx, buffer);
+        self.traffic.receive(buffer.filled().len() - before);
+        read
     }
 }
 
@@ -190,7 +202,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let mut reader = TcpStream::connect(listener.local_addr()?).await?;
         let (stream, _) = listener.accept().await?;
-        let mut polite = Polite::new(stream, leaving, CancellationToken::new());
+        let mut polite = Polite::new(stream, leaving, CancellationToken::new(), Arc::default());
         let piece = vec![7; PIECE];
         let mut said = 0;
         // A second is enough for what fits between the two.

@@ -12,9 +12,11 @@ use pi_wire::event::ClosingReason;
 use tokio::time::{Instant, interval_at, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
+use super::traffic::{Progress, Traffic};
 use crate::{
     client::Client,
     hall::Counts,
+    outbox::Outbox,
     server::Server,
     settings::Heartbeat,
     speaker::{End, Transport, speak},
@@ -25,14 +27,14 @@ use crate::{
 const MOST_PINGS: usize = 2_000;
 
 /// Serves a client until either end closes.
-pub(super) async fn serve(server: Arc<Server>, client: Client, socket: WebSocket) {
+pub(super) async fn serve(server: Arc<Server>, client: Client, socket: WebSocket, traffic: Arc<Traffic>) {
     let (sink, mut stream) = socket.split();
     let (connection, hall) = (Arc::clone(&client.connection), Arc::clone(&client.hall));
     let (pace, heartbeat) = (hall.settings.pace, hall.settings.heartbeat);
     let outbox = Arc::clone(&connection.outbox);
     tracing::info!(connection = connection.id.0, "a client came in");
     let mut voice = Voice { sink };
-    let heard = {
+    let (heard, told) = {
         let speaking = async {
             let end = speak(&outbox, &mut voice, &hall, pace).await;
             if let End::Closed(reason) = end {
@@ -42,20 +44,31 @@ pub(super) async fn serve(server: Arc<Server>, client: Client, socket: WebSocket
         let mut speaking = std::pin::pin!(speaking);
         let heard = tokio::select! {
             () = &mut speaking => None,
-            heard = listen(&client, &mut stream, heartbeat) => Some(heard),
+            heard = listen(&client, &mut stream, heartbeat, &traffic) => Some(heard),
         };
-        if heard == Some(Heard::Enough) {
-            // What is to be said is said, to a client that still listens.
-            drop(timeout(heartbeat.patience, speaking).await);
+        let mut told = Told::Everything;
+        if let Some(Heard::Enough(_)) = heard {
+            // What is to be said is said, to a client that still listens: as long as it takes something.
+            let mut progress = Progress::new(&traffic);
+            while timeout(heartbeat.patience, &mut speaking).await.is_err() {
+                if !progress.look() {
+                    told = Told::NotTheReason;
+                    break;
+                }
+            }
         }
-        heard
+        (heard, told)
     };
+    if let Some(Heard::Enough(reason)) = heard {
+        let client = connection.identity.client.as_str().escape_debug();
+        tracing::info!(connection = connection.id.0, %client, ?reason, ?told, "a client is sent away");
+    }
     let goodbye = async {
         match heard {
             // Reading on sends the answer to its goodbye, and nothing else may follow.
             Some(Heard::Goodbye) => while stream.next().await.is_some() {},
             Some(Heard::Nonsense(code)) => voice.say_goodbye(code, "this is no WebSocket message").await,
-            Some(Heard::Enough) | None => {}
+            Some(Heard::Enough(_)) | None => {}
         }
     };
     drop(timeout(heartbeat.patience, goodbye).await);
@@ -69,13 +82,30 @@ enum Heard {
     /// The client has closed the connection, or it broke.
     Goodbye,
     /// We close it.
-    Enough,
+    Enough(ClosingReason),
     /// What came is against the rules of WebSockets; this code says which.
     Nonsense(u16),
 }
 
-/// Takes frames until the client closes or shows no sign of life.
-async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat: Heartbeat) -> Heard {
+/// Whether a client that is sent away could be told why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Everything,
+    /// It took nothing more, so that nothing could be said to it.
+    NotTheReason,
+}
+
+/// What a ping is made of beside what it says: two bytes, and a mask of four.
+const PING_HEAD: usize = 6;
+
+/// Takes frames until the client closes or shows no sign of life. A frame that comes or is taken piece by piece is one.
+async fn listen(
+    client: &Client,
+    stream: &mut SplitStream<WebSocket>,
+    heartbeat: Heartbeat,
+    traffic: &Traffic,
+) -> Heard {
+    let mut progress = Progress::new(traffic);
     let mut beats = interval_at(Instant::now() + heartbeat.every, heartbeat.every);
     let mut heard = Instant::now();
     let patience = heartbeat.every + heartbeat.patience;
@@ -86,9 +116,8 @@ async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat:
     loop {
         // Who does not take his answers is asked for no more commands; who takes some of them is not too slow.
         while !outbox.has_room() {
-            if timeout(patience, outbox.progress()).await.is_err() {
-                outbox.close(ClosingReason::TooSlow);
-                return Heard::Enough;
+            if timeout(patience, outbox.progress()).await.is_err() && !progress.look() {
+                return enough(outbox, ClosingReason::TooSlow);
             }
             heard = Instant::now();
         }
@@ -100,17 +129,22 @@ async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat:
             }
             () = &mut silence => {
                 if heard + patience <= Instant::now() {
-                    outbox.close(ClosingReason::Idle);
-                    return Heard::Enough;
+                    if !progress.look() {
+                        return enough(outbox, ClosingReason::Idle);
+                    }
+                    heard = Instant::now();
                 }
                 silence.as_mut().reset(heard + patience);
                 continue;
             }
         };
-        let is_ping = matches!(message, Some(Ok(Message::Ping(_))));
         // A ping says that somebody sends, and not that he hears what he is sent.
-        if !is_ping {
-            heard = Instant::now();
+        match &message {
+            Some(Ok(Message::Ping(said))) => progress.pass_over(PING_HEAD + said.len()),
+            Some(_) | None => {
+                heard = Instant::now();
+                progress.look();
+            }
         }
         let taken = match message {
             Some(Ok(Message::Text(text))) => client.hear(text.as_bytes()).await,
@@ -123,8 +157,7 @@ async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat:
                 if pings > MOST_PINGS {
                     Counts::count(&client.hall.counts.refused_rate);
                     tracing::info!(connection = client.connection.id.0, "a client sends pings and takes no answers");
-                    outbox.close(ClosingReason::TooSlow);
-                    return Heard::Enough;
+                    return enough(outbox, ClosingReason::TooSlow);
                 }
                 Ok(())
             }
@@ -135,17 +168,20 @@ async fn listen(client: &Client, stream: &mut SplitStream<WebSocket>, heartbeat:
             }
             Some(Err(error)) if is_too_large(&error) => {
                 tracing::info!(connection = client.connection.id.0, %error, "a frame is too large to be read");
-                outbox.close(ClosingReason::TooLarge);
-                return Heard::Enough;
+                return enough(outbox, ClosingReason::TooLarge);
             }
             Some(Err(error)) => return broken(&error),
             Some(Ok(Message::Close(_))) | None => return Heard::Goodbye,
         };
         if taken.is_err() {
-            outbox.close(ClosingReason::ShuttingDown);
-            return Heard::Enough;
+            return enough(outbox, ClosingReason::ShuttingDown);
         }
     }
+}
+
+fn enough(outbox: &Outbox, reason: ClosingReason) -> Heard {
+    outbox.close(reason);
+    Heard::Enough(reason)
 }
 
 fn is_too_large(error: &axum::Error) -> bool {
