@@ -186,7 +186,7 @@ impl Kind {
 }
 
 impl Cache {
-    /// The cache in `folder`, which is made at first use.
+    /// The cache in `folder`, which is made when the first entry is.
     pub fn open(folder: &Path) -> Result<Self, CacheFault> {
         Ok(Self { folder: folder.to_path_buf(), sealer: Sealer::open(folder)? })
     }
@@ -248,7 +248,7 @@ impl Cache {
         }
         let frozen = frozen::Frozen::copy(&file, (head.len() - content.len()) as u64);
         let frozen = frozen.inspect_err(|error| tracing::debug!(%error, "machine code is not mapped")).ok()?;
-        let mut inspection = self.sealer.inspect();
+        let mut inspection = self.sealer.inspect().ok()?;
         frozen.look(|piece| inspection.see(piece)).ok()?;
         inspection.bears(key, header, tag).then_some(frozen)
     }
@@ -288,7 +288,7 @@ impl Cache {
         // Labels stand in one line.
         let label: String = label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let header = format!("{}\n{}\n{label}\n", kind.word(), kind.engine()).into_bytes();
-        let tag = self.sealer.seal(key, &header, content);
+        let tag = self.sealer.seal(key, &header, content)?;
         let bytes = [MAGIC, &tag, &header, content].concat();
         let folder = path.parent().unwrap_or(&self.folder);
         file::make_folder(folder).and_then(|()| file::replace(&path, &bytes, 0o600)).map_err(io)
@@ -370,7 +370,7 @@ impl Cache {
     /// The parts of an entry, if its seal is true.
     fn opened<'e>(&self, key: &Digest, bytes: &'e [u8]) -> Option<Parts<'e>> {
         let parts = Parts::of(bytes)?;
-        let mut inspection = self.sealer.inspect();
+        let mut inspection = self.sealer.inspect().ok()?;
         inspection.see(parts.content);
         inspection.bears(key, parts.header, parts.tag).then_some(parts)
     }

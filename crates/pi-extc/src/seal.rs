@@ -2,7 +2,11 @@
 //!
 //! Whoever can read the key can forge entries; it lies in a file that only its owner reads, beside the entries.
 
-use std::{fmt, path::Path};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use blake3::{Hash, Hasher, KEY_LEN, OUT_LEN};
 use pi_extproto::artifact::Digest;
@@ -14,7 +18,11 @@ const KEY_FILE: &str = "machine.key";
 pub(crate) const TAG_SIZE: usize = OUT_LEN;
 
 /// Seals bytes so that nobody without the key can make others that pass.
-pub(crate) struct Sealer([u8; KEY_LEN]);
+pub(crate) struct Sealer {
+    path: PathBuf,
+    /// Empty as long as nothing was sealed on this machine.
+    key: OnceLock<[u8; KEY_LEN]>,
+}
 
 /// An entry of which it is not known yet whether its seal is true.
 pub(crate) struct Inspection {
@@ -23,28 +31,44 @@ pub(crate) struct Inspection {
 }
 
 impl Sealer {
-    /// The key in `folder`, made at first use. Several processes that come first at once agree on one.
+    /// The key in `folder`, made when something is sealed for the first time: whoever only looks makes nothing.
     pub(crate) fn open(folder: &Path) -> Result<Self, CacheFault> {
         let path = folder.join(KEY_FILE);
-        let io = |source| CacheFault::Io { path: path.clone(), source };
-        file::make_folder(folder).map_err(io)?;
         let key = match file::read(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => made(&path)?,
-            other => other.map_err(io)?,
+            Ok(key) => OnceLock::from(whole(key, &path)?),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => OnceLock::new(),
+            Err(source) => return Err(CacheFault::Io { path, source }),
         };
-        key.try_into().map(Self).map_err(|_| CacheFault::BadKey { path })
+        Ok(Self { path, key })
     }
 
     /// The seal of an entry under a name: under another it is another entry.
-    pub(crate) fn seal(&self, name: &Digest, header: &[u8], content: &[u8]) -> [u8; TAG_SIZE] {
-        let mut inspection = self.inspect();
+    pub(crate) fn seal(&self, name: &Digest, header: &[u8], content: &[u8]) -> Result<[u8; TAG_SIZE], CacheFault> {
+        let mut inspection = self.inspect()?;
         inspection.see(content);
-        inspection.hash(name, header).into()
+        Ok(inspection.hash(name, header).into())
     }
 
     /// Looks at an entry, whose content comes first and may come in pieces.
-    pub(crate) fn inspect(&self) -> Inspection {
-        Inspection { hasher: Hasher::new_keyed(&self.0), length: 0 }
+    pub(crate) fn inspect(&self) -> Result<Inspection, CacheFault> {
+        Ok(Inspection { hasher: Hasher::new_keyed(self.key()?), length: 0 })
+    }
+
+    /// Several processes that come first at once agree on one.
+    fn key(&self) -> Result<&[u8; KEY_LEN], CacheFault> {
+        if let Some(key) = self.key.get() {
+            return Ok(key);
+        }
+        let io = |source| CacheFault::Io { path: self.path.clone(), source };
+        if let Some(folder) = self.path.parent() {
+            file::make_folder(folder).map_err(io)?;
+        }
+        let key = match file::read(&self.path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => made(&self.path)?,
+            other => other.map_err(io)?,
+        };
+        let key = whole(key, &self.path)?;
+        Ok(self.key.get_or_init(|| key))
     }
 }
 
@@ -65,6 +89,10 @@ impl Inspection {
         // Where the content ends is sealed as well.
         self.hasher.update(header).update(&self.length.to_le_bytes()).update(name.as_bytes()).finalize()
     }
+}
+
+fn whole(key: Vec<u8>, path: &Path) -> Result<[u8; KEY_LEN], CacheFault> {
+    key.try_into().map_err(|_| CacheFault::BadKey { path: path.to_path_buf() })
 }
 
 impl fmt::Debug for Sealer {

@@ -73,7 +73,9 @@ fn check_tells_everything_that_a_start_would_look_at() {
     ] {
         assert!(lines.iter().any(|line| fits(line, &expected)), "{expected} is not in {lines:#?}");
     }
-    assert!(!room.at("agent/server").exists(), "nothing was made");
+    for place in ["agent/server", "agent/cache", "agent/sessions"] {
+        assert!(!room.at(place).exists(), "{place} was made");
+    }
 
     let token = room.at("agent/server/token");
     write(&token, b"0123456789abcdef0123456789abcdef\n");

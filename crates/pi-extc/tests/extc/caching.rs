@@ -110,6 +110,18 @@ fn entry_of_another_machine_or_under_another_name_is_not_used() {
 }
 
 #[test]
+fn whoever_only_looks_makes_nothing() {
+    let house = House::new(&[]);
+    let folder = house.cache_folder();
+    let cache = Cache::open(&folder).expect("there is no key yet");
+    assert_eq!(cache.list().expect("a list").len(), 0);
+    assert!(!folder.exists());
+    cache.bytecode(&module("export default 1")).expect("bytecode");
+    assert!(folder.join("machine.key").exists());
+    assert_eq!(cache.list().expect("a list").len(), 1);
+}
+
+#[test]
 fn key_is_made_once_and_only_its_owner_reads_it() {
     let house = House::new(&[]);
     let folder = house.cache_folder();
