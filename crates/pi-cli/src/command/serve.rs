@@ -214,8 +214,8 @@ async fn serve(
     // Before anybody is told that we serve: whoever ends us from then on is heard.
     let stops = Stops::listen().map_err(ServeFailure::Signals)?;
     // Before anything is written: a port that is taken is the usual mistake.
-    let listener = match settings.listen {
-        Some(at) => Some(address::listen(at, &settings).await?),
+    let socket = match settings.listen {
+        Some(at) => Some(address::take(at, &settings).await?),
         None => None,
     };
     let counter = Arc::new(counter);
@@ -223,12 +223,14 @@ async fn serve(
     let server = Arc::new(server);
     let (stop, closing) = (CancellationToken::new(), CancellationToken::new());
     let mut tasks = tokio::task::JoinSet::new();
-    if let Some(listener) = listener {
+    if let Some(socket) = socket {
         let at =
-            listener.local_addr().map_err(|source| ServeFailure::Bind { at: SocketAddr::from(([0; 4], 0)), source })?;
+            socket.local_addr().map_err(|source| ServeFailure::Bind { at: SocketAddr::from(([0; 4], 0)), source })?;
         let rule = if arguments.insecure_no_auth { Rule::Anybody } else { Rule::Token };
         let door = Arc::new(server.door(rule, at).map_err(ServeFailure::Start)?);
         tracing::info!(%at, "listening");
+        // Now that there is a token: whoever reaches the server can read it.
+        let listener = address::listen(socket, at, &settings).await?;
         address::warn(at, console);
         if let Err(error) = address::remember(at, &settings) {
             tracing::warn!(%error, "where the server is cannot be written down; --ticket will not find it");

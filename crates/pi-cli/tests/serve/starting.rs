@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{Read as _, Write as _},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     os::unix::fs::PermissionsExt as _,
     process::{Command, Output, Stdio},
 };
@@ -90,6 +90,21 @@ fn check_tells_everything_that_a_start_would_look_at() {
     let broken = check(&["--listen", "127.0.0.1:0"]);
     assert_eq!(broken.status.code(), Some(2), "{}", told(&broken));
     assert!(told(&broken).contains("it is not even a database"), "{}", told(&broken));
+}
+
+#[test]
+fn whoever_reaches_a_server_finds_its_token() {
+    let room = Room::new(Script::new());
+    let free = TcpListener::bind(("127.0.0.1", 0)).expect("a port on loopback");
+    let at = free.local_addr().expect("it is bound");
+    drop(free);
+    let mut server = serve(&room, &["--listen", &at.to_string()]).stdout(Stdio::null()).spawn().expect("it starts");
+    while TcpStream::connect(at).is_err() {
+        assert!(server.try_wait().expect("our child").is_none(), "it ended");
+    }
+    assert!(room.at("agent/server/token").exists());
+    server.kill().expect("it runs");
+    server.wait().expect("our child");
 }
 
 #[test]

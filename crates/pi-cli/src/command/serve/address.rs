@@ -10,7 +10,7 @@ use std::{
 use pi_server::{journal, settings::Settings, transport::http};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     time::timeout,
 };
 
@@ -24,14 +24,42 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// More than the head of our answer.
 const HEAD: u64 = 4096;
 
-/// Listens there, or says who does.
-pub(super) async fn listen(at: SocketAddr, settings: &Settings) -> Result<TcpListener, ServeFailure> {
-    match TcpListener::bind(at).await {
+/// Connections that may wait to be taken.
+const WAITING: u32 = 1024;
+
+/// Takes an address for the server, or says who has it. Nobody reaches us there before we listen.
+pub(super) async fn take(at: SocketAddr, settings: &Settings) -> Result<TcpSocket, ServeFailure> {
+    let taken = || {
+        let socket = if at.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // A server that has just ended leaves connections behind that hold the address for a while.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind(at)?;
+        Ok(socket)
+    };
+    match taken() {
+        Ok(socket) => Ok(socket),
+        Err(source) => Err(untaken(at, source, settings).await),
+    }
+}
+
+/// Listens at an address that was taken. Two may have taken it at once; the first who listens has it.
+pub(super) async fn listen(
+    socket: TcpSocket,
+    at: SocketAddr,
+    settings: &Settings,
+) -> Result<TcpListener, ServeFailure> {
+    match socket.listen(WAITING) {
         Ok(listener) => Ok(listener),
-        Err(source) if source.kind() == io::ErrorKind::AddrInUse => {
-            Err(ServeFailure::Taken { at, by: occupant(at, settings).await })
-        }
-        Err(source) => Err(ServeFailure::Bind { at, source }),
+        Err(source) => Err(untaken(at, source, settings).await),
+    }
+}
+
+async fn untaken(at: SocketAddr, source: io::Error, settings: &Settings) -> ServeFailure {
+    if source.kind() == io::ErrorKind::AddrInUse {
+        ServeFailure::Taken { at, by: occupant(at, settings).await }
+    } else {
+        ServeFailure::Bind { at, source }
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) async fn check(
 async fn address(arguments: &ServeArguments, settings: &Settings, table: &mut Table<'_>) {
     let Some(at) = settings.listen else { return };
     let listened = match closed_to_others(arguments, settings) {
-        Ok(()) => address::listen(at, settings).await.map(drop),
+        Ok(()) => address::take(at, settings).await.map(drop),
         Err(failure) => Err(failure),
     };
     match listened {
