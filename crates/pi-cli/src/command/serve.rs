@@ -19,6 +19,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
 use pi_provider::breaker::Breakers;
 use pi_redact::{Evidence, Redactor};
 use pi_server::{
@@ -228,9 +229,9 @@ async fn serve(
             socket.local_addr().map_err(|source| ServeFailure::Bind { at: SocketAddr::from(([0; 4], 0)), source })?;
         let rule = if arguments.insecure_no_auth { Rule::Anybody } else { Rule::Token };
         let door = Arc::new(server.door(rule, at).map_err(ServeFailure::Start)?);
-        tracing::info!(%at, "listening");
         // Now that there is a token: whoever reaches the server can read it.
         let listener = address::listen(socket, at, &settings).await?;
+        tracing::info!(%at, "listening");
         address::warn(at, console);
         if let Err(error) = address::remember(at, &settings) {
             tracing::warn!(%error, "where the server is cannot be written down; --ticket will not find it");
@@ -274,6 +275,9 @@ fn extensions(arguments: &ServeArguments) -> Switch {
 }
 
 /// Makes sessions until somebody asks for the end, and then until every command has its answer.
+///
+/// What a session is made of is read here, one after the other: it is told on the console. Its extensions then begin beside
+/// everything else, and none of them keeps others waiting, or a signal from being heard.
 async fn work(
     floor: &Floor<'_>,
     server: &Server,
@@ -281,14 +285,13 @@ async fn work(
     (stop, mut stops): (&CancellationToken, Stops),
     console: &mut Console,
 ) {
+    let mut beginning = FuturesUnordered::new();
     loop {
         tokio::select! {
             Some(sent) = orders.recv() => {
-                // Also for a command that only looks, where it finds a session asleep.
-                let _busy = server.hall().bustle.enter();
-                floor.serve(sent, console).await;
-                log_notes(console);
+                beginning.extend(begin_session(floor, server, sent, console).await);
             }
+            Some(notes) = beginning.next() => tell(&notes, console),
             asked = stops.next() => {
                 console.remark(&format!("{}: waiting for what is in flight; once more ends it now", asked.told()));
                 log_notes(console);
@@ -304,13 +307,38 @@ async fn work(
     loop {
         tokio::select! {
             Some(sent) = orders.recv() => {
-                floor.serve(sent, console).await;
-                log_notes(console);
+                beginning.extend(begin_session(floor, server, sent, console).await);
             }
+            Some(notes) = beginning.next() => tell(&notes, console),
             _ = stops.next() => server.hurry().await,
             () = &mut ended => break,
         }
     }
+}
+
+/// Reads what a session is made of. What is left of its beginning is handed back, and says what was odd about it.
+async fn begin_session<'a>(
+    floor: &Floor<'_>,
+    server: &'a Server,
+    sent: Sent,
+    console: &mut Console,
+) -> Option<LocalBoxFuture<'a, Vec<String>>> {
+    // Also for a command that only looks, where it finds a session asleep.
+    let busy = server.hall().bustle.enter();
+    let begun = floor.serve(sent, console).await;
+    log_notes(console);
+    let begun = begun?;
+    Some(Box::pin(async move {
+        let notes = begun.await;
+        drop(busy);
+        notes
+    }))
+}
+
+/// Says what was odd about a session that began.
+fn tell(notes: &[String], console: &mut Console) {
+    notes.iter().for_each(|note| console.note(note));
+    log_notes(console);
 }
 
 /// Starts the server in its folder. The one that listens has the usual folder. Those on standard input alone may run beside it

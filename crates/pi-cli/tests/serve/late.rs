@@ -1,11 +1,16 @@
 //! What takes too long is ended, and leaves nothing behind that nobody is told of.
 
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
 use pi_server::settings::Settings;
 use pi_testkit::{Client, Script, model::Answer};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::{
     house::House,
+    room::write,
     serving::{Serving, fits},
 };
 
@@ -67,6 +72,26 @@ fn summary_of_a_branch_that_takes_too_long_changes_nothing() {
         check(&client.ask(&name).await, &json!({"success": true, "sessionVersion": 3}));
         assert_eq!(looked(&mut client, "l").await, (4, json!(3)));
     });
+}
+
+#[test]
+fn signal_is_heard_while_an_extension_never_loads() {
+    let mut serving = Serving::prepared(Script::new(), &[], |room| {
+        write(&room.at("agent/extensions/stuck.ts"), b"export default () => new Promise(() => {});");
+    });
+    let mut client = serving.block_on(async {
+        let mut client = serving.connect("").await;
+        client.send(&json!({"type": "create_session", "id": "c", "sessionId": "stuck"})).await;
+        client.expect("the start", |frame| frame["type"] == "command_started").await;
+        client
+    });
+    serving.signal(Signal::SIGTERM);
+    serving.block_on(client.expect("the end", |frame| frame["type"] == "server_shutdown"));
+    let began = Instant::now();
+    serving.signal(Signal::SIGTERM);
+    assert_eq!(serving.wait(), Some(0));
+    // Far less than a guest has to load.
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
 }
 
 /// Server and session commands have a moment, and are killed soon after it.

@@ -3,14 +3,14 @@
 //! Making one reads files, asks for local servers and says what is odd about all that, which only the main thread may say.
 //! So the server sends an order here and waits; everything that a session does afterwards runs where the server runs.
 
-use std::{cell::RefCell, collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{cell::RefCell, collections::HashMap, path::PathBuf, rc::Rc, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use pi_exthost::port::Mode;
 use pi_provider::breaker::{self, Breakers, Snapshot};
 use pi_server::workshop::{Conversation, Made, MakeError, Order, Workshop as Makes};
 use pi_session::{
-    Switch,
+    ShellWatch, Switch,
     directory::{self, Catalogue, ForkError, Stored},
     file::OpenError,
     input::Mentions,
@@ -164,23 +164,63 @@ fn kit(arguments: &ServeArguments, breakers: Breakers) -> Kit<'_> {
     Kit { told: &arguments.told, offered: &arguments.offered, extensions: &arguments.extensions, breakers }
 }
 
+/// A session of which everything is read, and that has not begun.
+struct Ready {
+    workshop: Rc<Workshop>,
+    seat: Seat,
+    answering: Answering,
+    entrance: Entrance,
+    shell: Arc<dyn ShellWatch>,
+    file: Option<PathBuf>,
+    text: Option<String>,
+}
+
+impl Ready {
+    /// Begins it, with its extensions, and says what was odd about those.
+    async fn start(self) -> (Result<Made, MakeError>, Vec<String>) {
+        let Self { workshop, seat, answering, entrance, shell, file, text } = self;
+        let Started { session, mut notes, unmet } = workshop.start(seat, &answering, entrance, Some(shell)).await;
+        let Some(unmet) = unmet else { return (Ok(Made { session, file, text }), notes) };
+        let failure = match session.close().await {
+            Ok(_) => unmet,
+            Err(gone) => SessionFailure::Gone(gone),
+        };
+        let error = MakeError::Failed { reason: Failure::from(failure).told() };
+        notes.push(error.to_string());
+        (Err(error), notes)
+    }
+}
+
 impl Floor<'_> {
-    /// Makes what was ordered. An order that nobody waits for any more is made all the same and dropped.
-    pub(super) async fn serve(&self, sent: Sent, console: &mut Console) {
-        let made = self.make(sent.order, console).await;
-        if let Err(error) = &made {
-            console.note(&error.to_string());
+    /// Reads what was ordered. What is handed back begins it, and says what was odd; an order that nobody waits for any more is
+    /// made all the same and dropped.
+    pub(super) async fn serve(
+        &self,
+        sent: Sent,
+        console: &mut Console,
+    ) -> Option<impl Future<Output = Vec<String>> + use<>> {
+        let Sent { order, reply } = sent;
+        match self.read(order, console).await {
+            Ok(ready) => Some(async move {
+                let (made, notes) = ready.start().await;
+                // Whoever ordered it may have gone; the session ends with the answer then.
+                drop(reply.send(made));
+                notes
+            }),
+            Err(error) => {
+                console.note(&error.to_string());
+                drop(reply.send(Err(error)));
+                None
+            }
         }
-        // Whoever ordered it may have gone; the session ends with the answer then.
-        drop(sent.reply.send(made));
     }
 
-    async fn make(&self, order: Order, console: &mut Console) -> Result<Made, MakeError> {
+    async fn read(&self, order: Order, console: &mut Console) -> Result<Ready, MakeError> {
         let Order { cwd, conversation, beginning, owner, shell } = order;
         let ground = self.ground(cwd, console).await;
         let (mut seat, text) = self.seat(conversation, &ground, console)?;
         let file = seat.path();
-        let made: Result<_, Failure> = async {
+        let read: Result<_, Failure> = async {
             let sources = &self.arguments.who.sources;
             let written = Written::read(&ground.directory, sources, self.environment)?;
             let mut providers = Providers::load_at(&ground.directory, sources, self.environment, console)?;
@@ -192,19 +232,13 @@ impl Floor<'_> {
                 Workshop::open(&kit, &ground, rules, providers, answering, self.environment, console)
             };
             let workshop = self.shelf.workshop(&ground.directory, written, &mut answering, providers, make)?;
-            seat.note(&answering);
-            let entrance = Entrance { mode: Mode::Server, beginning, owner };
-            let Started { session, notes, unmet } = workshop.start(seat, &answering, entrance, Some(shell)).await;
-            notes.iter().for_each(|note| console.note(note));
-            if let Some(failure) = unmet {
-                session.close().await.map_err(SessionFailure::Gone)?;
-                return Err(failure.into());
-            }
-            Ok(session)
+            Ok((workshop, answering))
         }
         .await;
-        let session = made.map_err(|failure| MakeError::Failed { reason: failure.told() })?;
-        Ok(Made { session, file, text })
+        let (workshop, answering) = read.map_err(|failure| MakeError::Failed { reason: failure.told() })?;
+        seat.note(&answering);
+        let entrance = Entrance { mode: Mode::Server, beginning, owner };
+        Ok(Ready { workshop, seat, answering, entrance, shell, file, text })
     }
 
     /// The ground of a session. What its person's extensions say of a project is asked once.
