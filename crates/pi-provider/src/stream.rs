@@ -300,8 +300,11 @@ impl Decoder {
             true => Outcome::Complete,
             false => Outcome::Truncated,
         };
-        if outcome == Outcome::Complete {
-            reader.end(out);
+        match outcome {
+            Outcome::Complete => reader.end(out),
+            // One of several answers may have come to its end.
+            Outcome::Truncated => reader.meaning.interpreter.tell_rest(out),
+            Outcome::Failed => {}
         }
         if let Some(thought) = &mut self.thought {
             thought.apply(out, from);

@@ -176,7 +176,8 @@ impl OpenCalls {
             let call = &self.calls[place];
             let is_other_id = piece.id.is_some() && piece.name.is_some() && !named(call);
             // Some leave the ids out as well. A name is whole when arguments have come.
-            let is_other_name = piece.name.is_some_and(|name| call.has_arguments && call.name != name);
+            let is_named = call.has_arguments && !call.name.is_empty();
+            let is_other_name = piece.name.is_some_and(|name| is_named && call.name != name);
             if is_other_id || (piece.id.is_none() && is_other_name) {
                 self.calls.remove(place).end(out);
                 return None;

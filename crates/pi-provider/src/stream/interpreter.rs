@@ -199,18 +199,23 @@ impl Interpreter {
 
     /// The proper end of the stream.
     pub(super) fn end(&mut self, out: &mut Vec<StreamEvent>) {
-        for number in 0..self.candidates.len() {
-            let Candidate { finish, is_told, .. } = &self.candidates[number];
-            if finish.is_some() && !is_told {
-                self.tell(number, out);
-            }
-        }
+        self.tell_rest(out);
         self.calls.end_all(out);
         let finish = self.candidates.first().and_then(|candidate| {
             let refusal = || candidate.refused.then(Finish::refusal);
             candidate.ending().or_else(refusal)
         });
         out.push(StreamEvent::StreamEnd { finish });
+    }
+
+    /// Tells the reasons behind which something might have followed, and did not.
+    pub(super) fn tell_rest(&mut self, out: &mut Vec<StreamEvent>) {
+        for number in 0..self.candidates.len() {
+            let Candidate { finish, is_told, .. } = &self.candidates[number];
+            if finish.is_some() && !is_told {
+                self.tell(number, out);
+            }
+        }
     }
 
     /// Tells why an answer ended. Calls of it that are open end with it.

@@ -182,7 +182,7 @@ fn nothing_in_them_is_taken_for_a_secret() {
 /// What hides keys that were pasted hides nothing of what comes with the program.
 #[test]
 fn nothing_of_what_is_shown_is_hidden() {
-    for built_in in builtin::MANIFESTS {
+    for built_in in MANIFESTS {
         let manifest = load(built_in.text, &built_in.path(), Format::Yaml).manifest.unwrap();
         assert_eq!(manifest.shown(), manifest, "{}", built_in.id);
         assert_eq!(masked(built_in.text), built_in.text, "{}", built_in.id);

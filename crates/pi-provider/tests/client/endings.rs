@@ -211,7 +211,7 @@ async fn reason_of_one_candidate_does_not_end_another() {
         chat(1, None, Some("length")),
     ];
     let whole = "0:A 1:B1 0=stop 1:B2 1=length end=stop";
-    let changes = json!({"streaming": {"candidate": {"candidate_id_path": "$.choices[*].index", "fan_out": true}}});
+    let changes = json!({"streaming": {"decoder": {"format": "sse"}, "candidate": {"candidate_id_path": "$.choices[*].index", "fan_out": true}}});
     for changes in [json!({}), changes] {
         for end in [done(), Step::Hang] {
             let steps = [&frames[..], std::slice::from_ref(&end)].concat();

@@ -396,8 +396,9 @@ fn rules_of_manifest_and_dialect_work_together() {
         {"index": 0, "delta": {"content": "a", "annotation": "!"}},
         {"index": 1, "delta": {"content": "b"}, "finish_reason": "length"},
     ]})]);
-    let expected = "content \"a\"\ncontent of 1 \"b\"\nfinal of 1 MaxTokens (length)\n\
-        Citations {\"list\":[\"u\"],\"kind\":\"web\"}\ncontent \"!\"\n";
+    // What came with a text may not be the last reason, so it is told at the end.
+    let expected = "content \"a\"\ncontent of 1 \"b\"\n\
+        Citations {\"list\":[\"u\"],\"kind\":\"web\"}\ncontent \"!\"\nfinal of 1 MaxTokens (length)\n";
     let truncated = Ending { outcome: Outcome::Truncated, ..COMPLETE };
     check(&pipeline(Dialect::OpenaiChat, own), &stream, expected, truncated);
 }

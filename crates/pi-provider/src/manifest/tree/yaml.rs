@@ -7,7 +7,11 @@ use serde::{
     de::{Deserializer, Error as _, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::Number;
-use serde_saphyr::{Error, Spanned, budget::BudgetBreach, options::DuplicateKeyPolicy};
+use serde_saphyr::{
+    Error, Spanned,
+    budget::BudgetBreach,
+    options::{DuplicateKeyPolicy, NonFiniteFloatPolicy},
+};
 
 use super::{
     super::diagnostic::Rule, MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, MAX_NODES, Member, Node, Position, SyntaxError, Tree,
@@ -39,6 +43,8 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
             max_replay_stack_depth: 16,
         },
         duplicate_keys: DuplicateKeyPolicy::Error,
+        // Whoever reads the member says what is expected in its place, and how much it matters.
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         strict_booleans: true,
         with_snippet: false,
     };
@@ -204,14 +210,8 @@ impl<'de> Visitor<'de> for BareVisitor {
         Ok(Tree::Number(value.into()))
     }
 
-    /// YAML has numbers that are none. Whoever reads the member says what is expected in its place, and how much it matters.
-    fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
-        let unusual = || match value {
-            _ if value.is_nan() => ".nan",
-            _ if value > 0.0 => ".inf",
-            _ => "-.inf",
-        };
-        Ok(Number::from_f64(value).map_or_else(|| Tree::Text(unusual().to_owned()), Tree::Number))
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Tree, E> {
+        Number::from_f64(value).map(Tree::Number).ok_or_else(|| E::custom("a number must be finite"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Tree, E> {
