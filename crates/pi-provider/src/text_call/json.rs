@@ -35,6 +35,12 @@ fn json_end(text: &str) -> Option<usize> {
 }
 
 impl JsonSearch {
+    /// Whether the object or list at the beginning of a text is cut off inside of a text of its own.
+    pub(super) fn is_in_string(text: &str) -> bool {
+        let mut search = Self::default();
+        matches!(search.find_end(text, 0, 0), End::NotYet) && search.in_string
+    }
+
     /// Looks on from `from`. Where neither an object nor a list begins, all before `begin` is text.
     pub(super) fn find_end(&mut self, text: &str, from: usize, begin: usize) -> End {
         for (at, byte) in text.bytes().enumerate().skip(from) {

@@ -38,6 +38,15 @@ pub(super) struct Search {
     json: JsonSearch,
 }
 
+/// What something is that looks like the end of a block.
+enum Standing {
+    End,
+    /// Part of a text.
+    Quoted,
+    /// More text decides.
+    Unknown,
+}
+
 #[derive(Debug)]
 enum Kind {
     /// Ends with `</tag>`.
@@ -161,9 +170,42 @@ impl Block {
         }
         let close = self.close();
         // The end may have been cut in two.
-        let from = text.floor_char_boundary(from.saturating_sub(close.len()).max(self.body));
+        let mut from = text.floor_char_boundary(from.saturating_sub(close.len()).max(self.body));
+        while let Some(at) = text[from..].find(&close).map(|at| from + at) {
+            let end = at + close.len();
+            match self.standing(text, at, end) {
+                Standing::End => return End::At(end),
+                Standing::Quoted => from = end,
+                Standing::Unknown => {
+                    search.searched = at;
+                    return End::NotYet;
+                }
+            }
+        }
         search.searched = text.len();
-        text[from..].find(&close).map_or(End::NotYet, |at| End::At(from + at + close.len()))
+        End::NotYet
+    }
+
+    /// Whether what closes the block between these places does, or stands in a text of its JSON. A text that goes on to the
+    /// end of its line without a quote is not closed at all: then the model forgot one.
+    fn standing(&self, text: &str, at: usize, end: usize) -> Standing {
+        let body = text[self.body..at].trim_start();
+        let inner = |open: char| body.strip_prefix(open).map_or("", str::trim_start);
+        let is_json = inner('{').starts_with('"') || inner('[').starts_with('{');
+        if !is_json || !JsonSearch::is_in_string(body) {
+            return Standing::End;
+        }
+        let mut escaped = false;
+        for byte in text[end..].bytes() {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => return Standing::Quoted,
+                b'\n' => return Standing::End,
+                _ => {}
+            }
+        }
+        Standing::Unknown
     }
 
     fn close(&self) -> String {

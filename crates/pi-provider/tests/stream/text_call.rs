@@ -44,6 +44,26 @@ two
     check(strict(), text, &["One\ntwo\nthree", "a {}", r#"b {"x":1}"#]);
 }
 
+/// The end of a call is behind its JSON, whatever stands in there.
+#[test]
+fn closing_tag_in_a_text_of_a_call_ends_nothing() {
+    let text = r#"See <tool_call>{"name":"a","arguments":{"path":"a</tool_call>b\""}}</tool_call> there"#;
+    let call = r#"a {"path":"a</tool_call>b\""}"#;
+    for grammar in [strict(), lenient()] {
+        check(grammar.clone(), text, &["See there", call]);
+        let mut reader = Reader::new(grammar);
+        let mut pieces = Vec::new();
+        text.chars().for_each(|letter| reader.push(letter.encode_utf8(&mut [0; 4]), &mut pieces));
+        reader.finish(&mut pieces);
+        let calls: Vec<&TextCall> =
+            pieces.iter().filter_map(|it| if let Piece::Call(call) = it { Some(call) } else { None }).collect();
+        assert_eq!(calls.len(), 1, "{pieces:?}");
+    }
+    // A quote too few does not swallow the next call.
+    let text = "<tool_call>{\"name\":\"a}</tool_call>\n<tool_call>{\"name\":\"b\",\"arguments\":{}}</tool_call>";
+    assert_eq!(show(&parse(strict(), text))[1..], ["b {}"]);
+}
+
 #[test]
 fn forms_that_were_not_asked_for_are_read_only_leniently() {
     let forms = [
