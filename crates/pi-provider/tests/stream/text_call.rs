@@ -50,7 +50,7 @@ fn closing_tag_in_a_text_of_a_call_ends_nothing() {
     let text = r#"See <tool_call>{"name":"a","arguments":{"path":"a</tool_call>b\""}}</tool_call> there"#;
     let call = r#"a {"path":"a</tool_call>b\""}"#;
     for grammar in [strict(), lenient()] {
-        check(grammar.clone(), text, &["See there", call]);
+        check(grammar.clone(), text, &["See\nthere", call]);
         let mut reader = Reader::new(grammar);
         let mut pieces = Vec::new();
         text.chars().for_each(|letter| reader.push(letter.encode_utf8(&mut [0; 4]), &mut pieces));
