@@ -31,7 +31,11 @@ fn server_is_added_tried_held_back_and_removed() {
     assert_eq!(tried["tools"][0]["name"], "mcp__hi__hello");
     let tokens = tried["tokens"].as_u64().expect("a number");
     assert!((10..60).contains(&tokens), "{tried}");
+    // Other systems do not tell.
+    let is_told = cfg!(target_os = "linux");
+    assert_eq!(tried["memory"].as_u64().is_some_and(|bytes| bytes > 1 << 20), is_told, "{tried}");
     let shown = run(&world, "mcp test hi");
+    assert_eq!(shown.contains(" KiB of memory"), is_told, "{shown}");
     assert!(
         shown.contains("1 tool, about") && shown.contains("Says hello.") && shown.ends_with("--- exit 0"),
         "{shown}"
