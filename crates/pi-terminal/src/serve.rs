@@ -494,7 +494,7 @@ fn pretty(envelope: &Envelope) -> Result<String, String> {
 
 /// Whether extensions offer something else now.
 fn is_offer(event: &AgentEvent) -> bool {
-    matches!(event, AgentEvent::Other(members) if members.get("type").is_some_and(|kind| kind == "offers_changed"))
+    matches!(event, AgentEvent::OffersChanged)
 }
 
 /// Templates and skills are listed with what is known of them elsewhere.
