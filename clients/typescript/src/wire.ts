@@ -829,7 +829,15 @@ lines: Array<Array<Span>>,
 /**
  * The columns for which it was drawn.
  */
-width: number, placement: ComponentPlacement, } | { "type": "extension_ui_resolved", requestId: RequestId, outcome: QuestionOutcome, };
+width: number, placement: ComponentPlacement, } | { "type": "extension_ui_resolved", requestId: RequestId, outcome: QuestionOutcome, } | { "type": "storage_failed", message: string, } | { "type": "storage_recovered" } | { "type": "input_notice", message: string, } | { "type": "guardrail", message: string, filter: string, action: GuardrailAction, side: GuardrailSide, 
+/**
+ * How many texts it was in.
+ */
+texts: number, 
+/**
+ * It was to be masked and is still there.
+ */
+left?: boolean, } | { "type": "messages_unsaid", texts: Array<string>, } | { "type": "offers_changed" } | { "type": "session_tree", newLeafId?: EntryId, oldLeafId?: EntryId, };
 
 /**
  * Something to show that needs no answer.
@@ -1476,6 +1484,16 @@ options?: Array<string>,
  * Without it, or with `false`, the answer may be left out.
  */
 required?: boolean, };
+
+/**
+ * What is done about what a guardrail finds.
+ */
+export type GuardrailAction = "block" | "warn" | "log" | "mask";
+
+/**
+ * Which way a text goes that a guardrail looks at.
+ */
+export type GuardrailSide = "input" | "output";
 
 /**
  * To `health_check`.
