@@ -39,13 +39,7 @@ impl Mailbox {
             Request::Tools(reply) => answer(reply, self.tool_infos()),
             Request::Skills(reply) => answer(reply, self.composer.resources.skills.clone()),
             Request::Composer(reply) => answer(reply, Arc::clone(&self.composer)),
-            Request::Begun(reply) => {
-                let begun = self.hearing.begun();
-                self.asides.spawn(async move {
-                    begun.await;
-                    answer(reply, ());
-                });
-            }
+            Request::Begun(reply) => self.wait_until_begun(reply),
             Request::ContextSources(reply) => self.list_sources(reply),
             Request::SetContextSource(id, switch, reply) => self.set_source(id, switch, reply),
             Request::Queue(reply) => answer(reply, self.queues.line()),
@@ -135,6 +129,15 @@ impl Mailbox {
         let questions = self.parts.questions.list_open();
         let drawings = self.parts.drawings.list_open();
         Reloaded { state: self.state(), messages, questions, drawings, events }
+    }
+
+    /// Answers when all extensions have heard that the session has begun, and it has what they bring.
+    fn wait_until_begun(&mut self, reply: tokio::sync::oneshot::Sender<()>) {
+        let begun = self.hearing.begun();
+        self.asides.spawn(async move {
+            begun.await;
+            answer(reply, ());
+        });
     }
 
     /// Nothing waits any more; what did is the answer.
