@@ -173,6 +173,19 @@ fn events_are_fired_with_what_they_usually_say() {
 }
 
 #[test]
+fn what_an_extension_does_not_have_is_told_with_what_it_has() {
+    let world = World::new().with(
+        "one.ts",
+        "export default (pi: any) => pi.registerCommand('hello', { description: 'd', handler: async () => {} });",
+    );
+    let shown = run(&world, "ext run-command one.ts hallo");
+    assert!(shown.contains("error: it has no command hallo; its commands are: hello\n"), "{shown}");
+    let shown = run(&world, "ext run-tool one.ts hello");
+    assert!(shown.contains("error: it has no tool hello, and no other either\n"), "{shown}");
+    assert!(shown.contains("hint: `pi ext inspect one.ts`") && shown.ends_with("--- exit 2"), "{shown}");
+}
+
+#[test]
 fn what_is_no_component_is_refused_with_what_to_do() {
     let world = World::new().with("odd.wasm", "not WebAssembly");
     let shown = run(&world, "ext build odd.wasm");

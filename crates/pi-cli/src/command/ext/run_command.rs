@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::trial::{Shown, Trial, offers, show, trouble};
+use super::trial::{Shown, Trial, not_among, offers, show, trouble};
 use crate::{
     arguments::ext::ExtRunCommandArguments,
     console::Console,
@@ -25,7 +25,7 @@ async fn call(arguments: &ExtRunCommandArguments, environment: &Environment) -> 
     let name = arguments.name.trim_start_matches('/');
     let Some(command) = guests.command(name) else {
         let known: Vec<String> = guests.commands().iter().map(|command| command.typed.clone()).collect();
-        let problem = format!("it has no command {name}; its commands are: {}", known.join(", "));
+        let problem = not_among("command", name, &known);
         return Err(SessionFailure::NoExtensions { problem, hint: offers(&arguments.tried) }.into());
     };
     let ran = command.run(arguments.arguments.clone(), &CancellationToken::new()).await;

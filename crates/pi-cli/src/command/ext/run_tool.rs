@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::trial::{SERVER, Shown, Trial, object, offers, show, trouble};
+use super::trial::{SERVER, Shown, Trial, not_among, object, offers, show, trouble};
 use crate::{
     arguments::ext::ExtRunToolArguments,
     console::Console,
@@ -31,7 +31,7 @@ async fn call(given: &ExtRunToolArguments, environment: &Environment) -> Result<
     let tool = guests.tool(&given.tool).or_else(|| guests.tool(&whole?));
     let Some(tool) = tool else {
         let known: Vec<String> = guests.tools().iter().map(|tool| tool.offer.definition.name.clone()).collect();
-        let problem = format!("it has no tool {}; its tools are: {}", given.tool, known.join(", "));
+        let problem = not_among("tool", &given.tool, &known);
         return Err(SessionFailure::NoExtensions { problem, hint: offers(&given.tried) }.into());
     };
     let input = match arguments::fit(&tool.offer.definition.parameters, Value::Object(input)) {

@@ -59,6 +59,14 @@ pub(super) struct Trial {
     pub(super) session: Arc<Rehearsal>,
 }
 
+/// What is wrong where an extension has nothing of a name: what it has of that kind, if anything.
+pub(super) fn not_among(kind: &str, name: &str, known: &[String]) -> String {
+    match known {
+        [] => format!("it has no {kind} {name}, and no other either"),
+        known => format!("it has no {kind} {name}; its {kind}s are: {}", known.join(", ")),
+    }
+}
+
 /// What the rules of a profile are.
 fn rules(profile: Option<Profile>, environment: &Environment) -> Result<Policy, Failure> {
     let settings = match profile {
