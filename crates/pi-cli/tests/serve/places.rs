@@ -125,7 +125,8 @@ fn prompt_attaches_files_of_the_project_and_reads_no_others() {
             let asked = json!({"type": "get_messages", "id": format!("m{number}"), "sessionId": "s"});
             let messages = client.ask(&asked).await["data"]["messages"].clone();
             let mut users = messages.as_array().expect("a list").iter().filter(|message| message["role"] == "user");
-            let said = users.next_back().expect("it was said")["content"][0]["text"].as_str().expect("a text").to_owned();
+            let said =
+                users.next_back().expect("it was said")["content"][0]["text"].as_str().expect("a text").to_owned();
             match name {
                 "inside.txt" => assert!(said.starts_with(&words) && said.contains("at hand"), "{said}"),
                 _ => assert_eq!(said, words),
