@@ -139,7 +139,7 @@ fn manifest_of_a_trusted_project_runs() {
     let shown = run(&world, &running, "ask Hi --model spy/small");
     assert!(shown.starts_with("ok\n"), "{shown}");
     let asked: Vec<String> = running.server.requests().iter().map(|it| it.target.clone()).collect();
-    assert_eq!(asked, ["/models", &format!("/chat?token={PLANTED}")]);
+    assert_eq!(asked, ["/v1/models", &format!("/v1/chat?token={PLANTED}")]);
 }
 
 /// A project that brings a little of everything.
