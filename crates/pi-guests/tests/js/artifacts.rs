@@ -265,6 +265,7 @@ async fn looking_at_an_extension_holds_up_nobody_else() {
     house.build(&house.at("built"), None).await;
     // Whoever opens it waits for the one who writes.
     let pipe = house.at("agent/trusted-keys.json");
+    fs::create_dir_all(house.at("agent")).expect("a folder");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     let (done, waiting) = mpsc::channel::<()>();
     let rescued = pipe.clone();
