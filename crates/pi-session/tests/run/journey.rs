@@ -65,7 +65,7 @@ async fn going_back_to_what_was_said_gives_it_back_and_branches_there() {
     let second = entry(&stage, "second").await;
     let went = stage.session.navigate(to(second, Summarise::No)).await.unwrap();
     assert_eq!((went.text.as_deref(), went.is_summarised), (Some("second"), false));
-    stage.until(|event| matches!(event, AgentEvent::Other(_))).await;
+    stage.until(|event| matches!(event, AgentEvent::SessionTree { .. })).await;
     stage.play("third").await;
     let sent = stage.server.requests()[2].json()["messages"].to_string();
     assert!(sent.contains("first") && sent.contains("third") && !sent.contains("second"), "{sent}");
@@ -80,7 +80,7 @@ async fn summary_of_what_is_left_goes_along() {
     let second = entry(&stage, "second").await;
     let went = stage.session.navigate(to(second, Summarise::With("names".to_owned()))).await.unwrap();
     assert!(went.is_summarised);
-    stage.until(|event| matches!(event, AgentEvent::Other(_))).await;
+    stage.until(|event| matches!(event, AgentEvent::SessionTree { .. })).await;
     stage.play("third").await;
     let asked = stage.server.requests()[2].json().to_string();
     assert!(asked.contains("second") && asked.contains("names") && !asked.contains("first"), "{asked}");

@@ -245,7 +245,7 @@ async fn what_waits_at_the_end_is_given_back_and_told() {
     let unsaid = stage.session.close().await.unwrap();
     assert_eq!(unsaid, [saying("left"), saying("later")]);
     assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Aborted)));
-    let told = stage.until(|event| matches!(event, AgentEvent::Other(_))).await;
+    let told = stage.until(|event| matches!(event, AgentEvent::MessagesUnsaid { .. })).await;
     assert!(told.ends_with(r#"{"type":"messages_unsaid","texts":["left","later"]}"#), "{told}");
 }
 
