@@ -7,11 +7,13 @@
 
 mod declared;
 mod derivation;
+mod hooks;
 
 pub(crate) use self::derivation::check_claim;
 pub use self::{
     declared::{CapabilityManifest, CapabilitySchema, Declared, DeclaredBy, Requirement, Scope},
     derivation::{DERIVATION, Mismatch, Rule, Selector, Underivable, Unlisted, derive},
+    hooks::HOOKS,
 };
 use crate::word::open_words;
 

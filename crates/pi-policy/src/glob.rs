@@ -11,7 +11,7 @@ use pi_extproto::capability::Capability;
 use self::matcher::Matcher;
 use crate::{
     case::fold,
-    place::{CONFIGURATION, Extent, Location, Place},
+    place::{CONFIGURATION, Extent, Location, PathStyle, Place, hooks},
     target::is_place_within_reach,
 };
 
@@ -56,7 +56,7 @@ pub(crate) enum Touch {
 /// The pattern that means this location and nothing else; nothing if no pattern can.
 pub(crate) fn naming(location: &Location) -> Option<String> {
     let (path, special) = match (location.place(), location.relative()) {
-        (Place::Project | Place::Configuration, Some(relative)) => (relative, "*?[{}:"),
+        (Place::Project | Place::Configuration | Place::Hooks, Some(relative)) => (relative, "*?[{}:"),
         _ => (location.absolute(), "*?[{}"),
     };
     if path.contains('\\') {
@@ -122,21 +122,40 @@ impl PathPatterns {
     }
 
     /// The patterns that give the location to `capability`, by index. A relative pattern never leads to a place where the
-    /// capability does not lead by itself, but for one that begins with `.pi` and thus names what pi loads; what
-    /// holds credentials or keys must be named in full.
+    /// capability does not lead by itself, but for one that begins with `.pi` and thus names what pi loads. What other
+    /// programs run by themselves must be named before the first wildcard; what holds credentials or keys, in full.
     fn admitting<'a>(&'a self, location: &'a Location, capability: &Capability) -> impl Iterator<Item = usize> {
+        let is_reached = is_place_within_reach(location.place(), capability);
         let (literals, sides) = match location.place() {
             Place::Secret => (self.absolute.literals.as_slice(), None),
             place => {
-                let reached = is_place_within_reach(place, capability) || place == Place::Configuration;
-                (&[][..], Some(self.sides(location.absolute(), location.relative().filter(|_| reached))))
+                let from_project = is_reached || [Place::Configuration, Place::Hooks].contains(&place);
+                (&[][..], Some(self.sides(location.absolute(), location.relative().filter(|_| from_project))))
             }
         };
         let named = literals.iter().filter(|(literal, _)| literal == location.absolute()).map(|(_, owner)| *owner);
         let matched = sides.into_iter().flatten();
         let matched = matched.flat_map(|(side, path)| side.matcher(location.extent()).matching(path));
-        let by_name = !is_place_within_reach(location.place(), capability);
-        named.chain(matched.filter(move |owner| !by_name || !self.relative.is_vague(*owner)))
+        named.chain(matched.filter(move |&owner| is_reached || self.is_named(location, owner)))
+    }
+
+    /// Whether a pattern names the place that a location belongs to, where the capability does not lead by itself.
+    fn is_named(&self, location: &Location, owner: usize) -> bool {
+        match location.place() {
+            Place::Hooks => {
+                let absolute = || self.absolute.stem(owner)?.strip_prefix(location.root()?);
+                // A grant means what is written, also where the system does not tell cases apart.
+                self.relative.stem(owner).or_else(absolute).is_some_and(|stem| hooks::are_at(PathStyle::Unix, stem))
+            }
+            Place::Project
+            | Place::Configuration
+            | Place::Own
+            | Place::Data
+            | Place::Temporary
+            | Place::Agent
+            | Place::Secret
+            | Place::Outside => !self.relative.is_vague(owner),
+        }
     }
 
     /// The patterns of a deny that take the whole location away, by index.
@@ -146,9 +165,7 @@ impl PathPatterns {
 
     /// The folder that the narrowest absolute pattern for the location names without a wildcard, with the rest of the path.
     pub(crate) fn divide<'a>(&self, location: &'a Location, capability: &Capability) -> Option<(&'a str, &'a str)> {
-        let stems = self.admitting(location, capability).filter_map(|admitting| {
-            self.absolute.stems.iter().find(|(_, owner)| *owner == admitting).map(|(stem, _)| stem.as_str())
-        });
+        let stems = self.admitting(location, capability).filter_map(|admitting| self.absolute.stem(admitting));
         location.divide_at(stems.max_by_key(|stem| stem.len())?)
     }
 
@@ -196,10 +213,14 @@ impl Side {
         }
     }
 
+    /// What the pattern names before its first wildcard, if it is one of these.
+    fn stem(&self, owner: usize) -> Option<&str> {
+        self.stems.iter().find(|(_, own)| *own == owner).map(|(stem, _)| stem.as_str())
+    }
+
     /// Whether the pattern is one of these and does not begin with the name of the folder that pi loads from.
     fn is_vague(&self, owner: usize) -> bool {
-        let begins = |stem: &str| stem.split('/').next() == Some(CONFIGURATION);
-        self.stems.iter().any(|(stem, own)| *own == owner && !begins(stem))
+        self.stem(owner).is_some_and(|stem| stem.split('/').next() != Some(CONFIGURATION))
     }
 
     /// Whether a pattern could match something below the folder `path`: wrong only on the side of caution.

@@ -5,27 +5,26 @@
 //! the executor's matter: it opens files relative to [`Location::root`] (or what `Grant::root` says) and refuses links
 //! that leave it or lead to what the grant does not permit.
 
+mod home;
+pub(crate) mod hooks;
+mod written;
+
 use std::{fmt, sync::Arc};
 
-use crate::case::{fold, is_same};
-
-/// How paths are written on the machine that will open them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PathStyle {
-    Unix,
-    /// Written as on Unix, but names that differ only in case are one file.
-    Mac,
-    Windows,
-}
+pub use self::written::{PathFault, PathStyle};
+use self::written::{join, normalise};
+use crate::case::fold;
 
 /// What a path belongs to, from the point of view of one subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// The project, apart from what pi loads from it.
+    /// The project, apart from what pi or another program runs of it by itself.
     Project,
     /// The `.pi` folder of the project: settings, extensions, providers and instructions that pi loads and runs.
     Configuration,
+    /// What other programs run by themselves, in the project and in the folders that an extension may write.
+    Hooks,
     /// The folder that the extension was loaded from.
     Own,
     /// What the extension keeps between runs.
@@ -58,35 +57,14 @@ pub enum Extent {
     Tree,
 }
 
-/// Why a text is not a path that we would judge. The caller's fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum PathFault {
-    #[error("the path is empty")]
-    Empty,
-    #[error("the path contains a NUL")]
-    Nul,
-    #[error("the path is not absolute")]
-    NotAbsolute,
-    #[error("the path begins with ~ and the home folder is not known")]
-    NoHome,
-    #[error("the path is relative to the current folder of a drive")]
-    DriveRelative,
-    #[error("the path names a device")]
-    Device,
-    #[error("the path names a stream of a file")]
-    Stream,
-    #[error("the path may be the short form of another name")]
-    ShortName,
-}
-
 /// The folders against which the paths of one subject are judged.
 #[derive(Debug, Clone)]
 pub struct Places {
     style: PathStyle,
     project: Arc<str>,
     home: Option<String>,
-    /// Whether what people keep to themselves in the home folder is set apart.
-    is_home_guarded: bool,
+    /// Whether an extension is judged, which the person at this machine did not write.
+    is_guarded: bool,
     roots: Vec<Folder>,
 }
 
@@ -124,20 +102,6 @@ const SECRETS: [(&str, Extent); 3] =
 /// The folder of a project from which pi loads what changes pi.
 pub(crate) const CONFIGURATION: &str = ".pi";
 
-/// Names that Windows gives to devices, in every folder and with any ending.
-const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
-
-impl PathStyle {
-    /// The style of the machine that this program was built for.
-    pub const HOST: Self = if cfg!(windows) {
-        Self::Windows
-    } else if cfg!(target_os = "macos") {
-        Self::Mac
-    } else {
-        Self::Unix
-    };
-}
-
 impl Places {
     /// Starts with a project; everything else is [`Place::Outside`] until it is named.
     pub fn new(style: PathStyle, project: &str) -> Result<Self, PathFault> {
@@ -145,7 +109,7 @@ impl Places {
         // Opened from the project, because whoever made the project may have made a link of the folder.
         let (path, root) = (join(&project, CONFIGURATION), Arc::clone(&project));
         let roots = vec![Folder { place: Place::Configuration, path, extent: Extent::Tree, root }];
-        Ok(Self { style, project, home: None, is_home_guarded: false, roots })
+        Ok(Self { style, project, home: None, is_guarded: false, roots })
     }
 
     /// Says what `~` stands for.
@@ -154,13 +118,14 @@ impl Places {
         Ok(self)
     }
 
-    /// Sets apart what people keep to themselves in the home folder, for a subject whose project or own folder may be the home
-    /// folder or one around it: whatever begins with a dot there, and where
-    /// systems keep the like. It counts as if it lay
-    /// outside, but for a folder in it that was set apart by itself, or that is the project.
+    /// Judges an extension. Two things are set apart for one that are the agent's to touch, because a person follows what that does.
+    ///
+    /// What people keep to themselves in the home folder, whatever begins with a dot there, counts as if it lay outside, but for a
+    /// folder in it that was set apart by itself, or that is the project. And what other programs run by themselves is
+    /// [`Place::Hooks`].
     #[must_use]
-    pub fn guarding_home(self) -> Self {
-        Self { is_home_guarded: true, ..self }
+    pub fn for_extension(self) -> Self {
+        Self { is_guarded: true, ..self }
     }
 
     /// Sets a folder apart. Where folders contain each other the innermost counts.
@@ -216,23 +181,23 @@ impl Places {
         let project = (&*self.project, Extent::Tree);
         let folders = self.roots.iter().map(|folder| (folder.path.as_str(), folder.extent));
         // One stands for all that is private in the home folder.
-        let private = self.home.as_deref().filter(|_| self.is_home_guarded).map(|home| join(home, ".ssh"));
+        let private = self.home.as_deref().filter(|_| self.is_guarded).map(|home| join(home, ".ssh"));
         let private = private.as_deref().map(|path| (path, Extent::Tree));
         std::iter::once(project)
             .chain(folders)
             .chain(private)
-            .filter(|(path, _)| self.below(absolute, path).is_some_and(|start| start < path.len()))
+            .filter(|(path, _)| self.style.below(absolute, path).is_some_and(|start| start < path.len()))
             .map(|(path, extent)| self.assign(path.to_owned(), extent))
             .collect()
     }
 
     /// Finds the place of a path in absolute form, without regard to what begins below it.
     fn assign(&self, absolute: String, extent: Extent) -> Location {
-        let inside = self.below(&self.project, &absolute);
+        let inside = self.style.below(&self.project, &absolute);
         let innermost = self
             .roots
             .iter()
-            .filter(|folder| self.below(&folder.path, &absolute).is_some())
+            .filter(|folder| self.style.below(&folder.path, &absolute).is_some())
             .max_by_key(|folder| folder.path.len())
             .filter(|folder| inside.is_none() || folder.path.len() >= self.project.len());
         let around = innermost.map(|folder| folder.path.as_str()).or(inside.map(|_| &*self.project));
@@ -243,47 +208,26 @@ impl Places {
             (None, Some(_)) => (Place::Project, Some(&self.project)),
             (None, None) => (Place::Outside, None),
         };
-        let root = root.and_then(|root| Some((Arc::clone(root), self.below(root, &absolute)?)));
+        let root = root.and_then(|root| Some((Arc::clone(root), self.style.below(root, &absolute)?)));
+        let below = root.as_ref().map_or("", |(_, start)| &absolute[*start..]);
+        // Elsewhere nothing is written without being asked for by name.
+        let is_open = matches!(place, Place::Project | Place::Data | Place::Temporary);
+        let is_hook = is_open && self.is_guarded && hooks::are_at(self.style, below);
+        let place = if is_hook { Place::Hooks } else { place };
         let folded = fold(&absolute);
         let inside = inside.map(|start| (start, fold(&absolute[..start]).len()));
         Location { place, extent, absolute, folded, inside, root, inner: Vec::new() }
     }
 
-    /// Whether a path belongs to what people keep to themselves in the home folder, and the place that it would belong to
-    /// otherwise begins further out.
     fn is_private(&self, absolute: &str, around: Option<&str>) -> bool {
-        let Some(home) = self.home.as_deref().filter(|_| self.is_home_guarded) else { return false };
-        let Some(start) = self.below(home, absolute) else { return false };
-        let name = absolute[start..].split('/').next().unwrap_or_default();
-        let is_named = match self.style {
-            PathStyle::Unix => false,
-            PathStyle::Mac => is_same(name, "Library"),
-            PathStyle::Windows => is_same(name, "AppData"),
-        };
-        let depth = |path: &str| path.split('/').filter(|name| !name.is_empty()).count();
-        (name.starts_with('.') || is_named) && around.is_none_or(|around| depth(around) <= depth(home))
+        let home = self.home.as_deref().filter(|_| self.is_guarded);
+        home.is_some_and(|home| home::is_private(self.style, home, absolute, around))
     }
 
     /// The folder for temporary files, if there is one.
     pub(crate) fn temporary(&self) -> Option<Location> {
         let folder = self.roots.iter().find(|folder| folder.place == Place::Temporary)?;
         self.locate(&folder.path, Extent::File).ok()
-    }
-
-    /// Where, in `path`, the part below `folder` begins; the length of `path` if it is the folder itself.
-    fn below(&self, folder: &str, path: &str) -> Option<usize> {
-        // Name by name, because two forms of a name may differ in length.
-        let mut names = path.split('/');
-        let mut start = 0;
-        for expected in folder.trim_end_matches('/').split('/') {
-            let found = names.next()?;
-            let same = match self.style {
-                PathStyle::Unix => found == expected,
-                PathStyle::Mac | PathStyle::Windows => is_same(found, expected),
-            };
-            start += same.then_some(found.len() + 1)?;
-        }
-        Some(start.min(path.len()))
     }
 }
 
@@ -374,112 +318,6 @@ impl fmt::Display for Location {
         let end = if self.extent == Extent::Tree && !path.ends_with('/') { "/" } else { "" };
         write!(f, "{path}{end}")
     }
-}
-
-fn join(folder: &str, name: &str) -> String {
-    format!("{}/{name}", folder.trim_end_matches('/'))
-}
-
-/// The absolute form of a path. A path without a root counts from `base`, which is in absolute form already.
-fn normalise(style: PathStyle, written: &str, base: Option<&str>) -> Result<String, PathFault> {
-    if written.is_empty() {
-        return Err(PathFault::Empty);
-    }
-    if written.contains('\0') {
-        return Err(PathFault::Nul);
-    }
-    match style {
-        PathStyle::Unix | PathStyle::Mac => match (written.starts_with('/'), base) {
-            (true, _) => Ok(resolve("/", [written])),
-            (false, Some(base)) => Ok(resolve("/", [base, written])),
-            (false, None) => Err(PathFault::NotAbsolute),
-        },
-        PathStyle::Windows => normalise_windows(&written.replace('\\', "/"), base),
-    }
-}
-
-fn normalise_windows(written: &str, base: Option<&str>) -> Result<String, PathFault> {
-    if ["//?/", "//./", "/??/"].iter().any(|prefix| written.starts_with(prefix)) {
-        return Err(PathFault::Device);
-    }
-    let (root, rest) = match (volume(written), base) {
-        (Some((root, rest)), _) => (root, rest.to_owned()),
-        (None, _) if written.as_bytes().get(1) == Some(&b':') => return Err(PathFault::DriveRelative),
-        (None, None) => return Err(PathFault::NotAbsolute),
-        (None, Some(base)) => {
-            let (root, below) = volume(base).ok_or(PathFault::NotAbsolute)?;
-            let rest = if written.starts_with('/') { written.to_owned() } else { format!("{below}/{written}") };
-            (root, rest)
-        }
-    };
-    let names = rest.split('/').map(windows_name).collect::<Result<Vec<_>, _>>()?;
-    Ok(resolve(&root, names))
-}
-
-/// Divides `C:/a` and `//server/share/a` into the root and the rest.
-fn volume(path: &str) -> Option<(String, &str)> {
-    if let Some(rest) = path.strip_prefix("//") {
-        let (server, rest) = rest.split_once('/')?;
-        let (share, rest) = rest.split_once('/').unwrap_or((rest, ""));
-        let named = !server.is_empty() && !share.is_empty() && ![".", ".."].contains(&share);
-        return named.then(|| (format!("//{server}/{share}/"), rest));
-    }
-    match path.as_bytes() {
-        [drive, b':', b'/', ..] if drive.is_ascii_alphabetic() => {
-            Some((format!("{}:/", char::from(drive.to_ascii_uppercase())), &path[3..]))
-        }
-        _ => None,
-    }
-}
-
-/// Windows drops dots and blanks at the end of a name, and gives meaning to names that look ordinary.
-fn windows_name(name: &str) -> Result<&str, PathFault> {
-    if [".", "..", ""].contains(&name) {
-        return Ok(name);
-    }
-    let kept = name.trim_end_matches(['.', ' ']);
-    let stem = kept.split('.').next().unwrap_or(kept).trim_end();
-    if is_numbered_device(stem) || DEVICES.iter().any(|device| stem.eq_ignore_ascii_case(device)) {
-        return Err(PathFault::Device);
-    }
-    if kept.contains(':') {
-        return Err(PathFault::Stream);
-    }
-    if kept.is_empty() {
-        return Err(PathFault::Empty);
-    }
-    if is_short(stem) {
-        return Err(PathFault::ShortName);
-    }
-    Ok(kept)
-}
-
-/// `COM1` or `LPT²`: Windows takes the three raised digits of Latin-1 for digits.
-fn is_numbered_device(stem: &str) -> bool {
-    let mut number = stem.get(3..).unwrap_or_default().chars();
-    let numbered = matches!((number.next(), number.next()), (Some('0'..='9' | '\u{b9}' | '\u{b2}' | '\u{b3}'), None));
-    numbered && ["COM", "LPT"].iter().any(|device| stem[..3].eq_ignore_ascii_case(device))
-}
-
-/// `LONGNA~1`: at most eight characters, of which the last are `~` and a number.
-fn is_short(stem: &str) -> bool {
-    let digits = |tail: &str| !tail.is_empty() && tail.bytes().all(|byte| byte.is_ascii_digit());
-    stem.len() <= 8 && stem.rsplit_once('~').is_some_and(|(_, tail)| digits(tail))
-}
-
-/// Puts names behind a root that ends in `/`; `..` at the root stays there, as systems do.
-fn resolve<'a>(root: &str, parts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for name in parts.into_iter().flat_map(|part| part.split('/')) {
-        match name {
-            "" | "." => {}
-            ".." => {
-                names.pop();
-            }
-            name => names.push(name),
-        }
-    }
-    format!("{root}{}", names.join("/"))
 }
 
 #[cfg(test)]
@@ -666,7 +504,7 @@ mod tests {
 
     #[test]
     fn home_keeps_what_is_private_apart() {
-        let at = |style, project| places(style, [project, "/home/u", "/home/u/.pi/agent"]).guarding_home();
+        let at = |style, project| places(style, [project, "/home/u", "/home/u/.pi/agent"]).for_extension();
         for (project, written, expected) in [
             ("/home/u", "notes", "Project /home/u/notes"),
             ("/home/u", ".ssh/id_rsa", "Outside /home/u/.ssh/id_rsa"),
@@ -684,7 +522,7 @@ mod tests {
         }
         check(&at(PathStyle::Unix, "/home/u"), "Library/x", "Project /home/u/Library/x");
         check(&at(PathStyle::Mac, "/home/u"), "library/Keychains/x", "Outside /home/u/library/Keychains/x");
-        let own = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]).guarding_home();
+        let own = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]).for_extension();
         let own = own.with(Root::Own, "/home/u").expect("a folder");
         check(&own, "~/notes", "Own /home/u/notes");
         check(&own, "~/.git-credentials", "Outside /home/u/.git-credentials");
@@ -693,8 +531,40 @@ mod tests {
     }
 
     #[test]
+    fn what_programs_run_by_themselves_is_set_apart_for_extensions() {
+        let agent = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]);
+        check(&agent, ".git/config", "Project /p/.git/config");
+        let unix = agent.for_extension().with(Root::Data, "/d").and_then(|it| it.with(Root::Temporary, "/tmp/x"));
+        let unix = unix.and_then(|it| it.with(Root::Own, "/p/.claude/mine")).expect("folders");
+        for (written, expected) in [
+            (".git", "Hooks /p/.git"),
+            (".git/hooks/pre-commit", "Hooks /p/.git/hooks/pre-commit"),
+            ("x/../.git/config", "Hooks /p/.git/config"),
+            ("sub/.git", "Hooks /p/sub/.git"),
+            (".git/modules/sub/hooks/x", "Hooks /p/.git/modules/sub/hooks/x"),
+            ("sub/.envrc", "Hooks /p/sub/.envrc"),
+            (".mcp.json", "Hooks /p/.mcp.json"),
+            (".gitignore", "Project /p/.gitignore"),
+            (".GIT/config", "Project /p/.GIT/config"),
+            (".github/workflows/a.yml", "Project /p/.github/workflows/a.yml"),
+            // Else it would be filled there, and moved.
+            ("/d/.git/config", "Hooks /d/.git/config"),
+            ("/tmp/x/a/.git/config", "Hooks /tmp/x/a/.git/config"),
+            (".claude/mine/a", "Own /p/.claude/mine/a"),
+            ("/q/.git/config", "Outside /q/.git/config"),
+        ] {
+            check(&unix, written, expected);
+        }
+        let inside = places(PathStyle::Mac, ["/p/.git/w", "/home/u", "/home/u/.pi/agent"]).for_extension();
+        check(&inside, "a", "Project /p/.git/w/a");
+        check(&inside, ".Git/a", "Hooks /p/.git/w/.Git/a");
+        let hook = unix.locate(".git/config", Extent::File).expect("a path");
+        assert_eq!((hook.root(), hook.below_root()), (Some("/p"), Some(".git/config")));
+    }
+
+    #[test]
     fn single_file_is_own_without_its_folder() {
-        let places = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]).guarding_home();
+        let places = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]).for_extension();
         let places = places.with_own_file("/home/u/x.ts").and_then(|it| it.with_own_file("/home/u/.x/y.ts"));
         let places = places.and_then(|it| it.with_own_file("/p/z.ts")).and_then(|it| it.with_own_file("/w.ts"));
         let places = places.expect("files");

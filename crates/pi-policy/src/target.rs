@@ -14,7 +14,8 @@ use crate::{
 
 /// How many characters of a target people are shown.
 const MOST: usize = 240;
-const MOST_OF_A_COMMAND: usize = 2000;
+/// And of a command that they decide about: more than a shell can be given at once.
+const MOST_OF_A_COMMAND: usize = 128 * 1024;
 
 /// What a call is aimed at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,8 +77,8 @@ impl Target {
 
     /// Whether the target lies where a capability leads by itself, without a scope that says more.
     ///
-    /// Files: the project and the folders of the extension; for reading also what pi loads: the project's `.pi`, the
-    /// extension's own folder, the agent directory. Hosts: the public network.
+    /// Files: the project and the folders of the extension; for reading also what pi loads (the project's `.pi`, the
+    /// extension's own folder, the agent directory) and what other programs run by themselves. Hosts: the public network.
     /// Processes: any, in a folder that may be written. Everything else has no default bounds.
     pub(crate) fn is_within_reach(&self, capability: &Capability) -> bool {
         match self {
@@ -101,7 +102,7 @@ impl Target {
 pub(crate) fn is_place_within_reach(place: Place, capability: &Capability) -> bool {
     match place {
         Place::Project | Place::Data | Place::Temporary => true,
-        Place::Configuration | Place::Own | Place::Agent => *capability == Capability::Read,
+        Place::Configuration | Place::Hooks | Place::Own | Place::Agent => *capability == Capability::Read,
         Place::Secret | Place::Outside => false,
     }
 }
@@ -124,26 +125,33 @@ impl Target {
     /// The target in one line that is not longer than people read: whoever asks chose its text. What would begin a line or
     /// reach the terminal is made visible, and of what is too long the middle is left out, with a word about how much.
     pub fn in_one_line(&self) -> String {
-        let most = match self {
-            // What is left out of a command would be run all the same.
-            Self::Command(_) => MOST_OF_A_COMMAND,
-            Self::Nothing
-            | Self::Path(_)
-            | Self::Move { .. }
-            | Self::Host(_)
-            | Self::Variable(_)
-            | Self::Environment
-            | Self::Tool(_) => MOST,
-        };
-        let visible: Vec<char> = self.to_string().chars().flat_map(visible).collect();
-        if visible.len() <= most {
-            return visible.into_iter().collect();
-        }
-        let (head, tail) = (most / 2, most - most / 2);
-        let left_out = visible.len() - head - tail;
-        let text = |part: &[char]| part.iter().collect::<String>();
-        format!("{} [… {left_out} characters …] {}", text(&visible[..head]), text(&visible[visible.len() - tail..]))
+        bounded(self.to_string().chars().flat_map(visible).collect(), MOST)
     }
+
+    /// The target for a person who decides about it. Of a command that is all that would be run, with its line breaks: what
+    /// is not shown would be run all the same. Where it would run is not part of it. Everything else is in one line.
+    pub fn as_written(&self) -> String {
+        let Self::Command(command) = self else { return self.in_one_line() };
+        let shown = |letter| if matches!(letter, '\n' | '\t') { vec![letter] } else { visible(letter) };
+        bounded(command.written().chars().flat_map(shown).collect(), MOST_OF_A_COMMAND)
+    }
+
+    /// Where a command would run, if not in the project.
+    pub fn folder(&self) -> Option<String> {
+        let Self::Command(command) = self else { return None };
+        command.folder().map(|folder| bounded(folder.to_string().chars().flat_map(visible).collect(), MOST))
+    }
+}
+
+/// Leaves out the middle of what is too long, with a word about how much.
+fn bounded(letters: Vec<char>, most: usize) -> String {
+    if letters.len() <= most {
+        return letters.into_iter().collect();
+    }
+    let (head, tail) = (most / 2, most - most / 2);
+    let left_out = letters.len() - head - tail;
+    let text = |part: &[char]| part.iter().collect::<String>();
+    format!("{} [… {left_out} characters …] {}", text(&letters[..head]), text(&letters[letters.len() - tail..]))
 }
 
 /// Whether a character has no width, or turns the line around.

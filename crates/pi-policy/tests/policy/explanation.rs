@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pi_extproto::capability::{Capability, Declared, Method};
 use pi_policy::{
-    Action, Explanation, Extension, Fit, Moment, Provenance, Request, Rule, Subject, Target, Verdict, explain,
+    Action, Command, Explanation, Extension, Fit, Moment, Provenance, Request, Rule, Subject, Target, Verdict, explain,
 };
 use serde_json::json;
 
@@ -272,4 +272,18 @@ fn targets_are_shown_in_one_line() {
     let long = format!("{}{}/.ssh/id_rsa", "a".repeat(120), "b".repeat(500));
     let expected = format!("{} [… 392 characters …] {}/.ssh/id_rsa", "a".repeat(120), "b".repeat(108));
     assert_eq!(shown(&long), expected);
+}
+
+#[test]
+fn command_is_shown_as_it_would_be_run() {
+    let shown = |line: &str| Target::Command(Command::shell(line)).as_written();
+    let script = "set -e\n\techo one # not the end\necho \u{1b}[2Ktwo\r\n";
+    assert_eq!(shown(script), "set -e\n\techo one # not the end\necho ␛[2Ktwo␍\n");
+    let long = format!("echo {}; rm -r important", ".".repeat(100_000));
+    assert_eq!(shown(&long), long);
+    let endless = "x".repeat(128 * 1024 + 7);
+    let expected = format!("{0} [… 7 characters …] {0}", "x".repeat(64 * 1024));
+    assert_eq!(shown(&endless), expected);
+    // What is no command has no lines that anybody wants to see.
+    assert_eq!(Target::Variable("A\nB".to_owned()).as_written(), "A␊B");
 }

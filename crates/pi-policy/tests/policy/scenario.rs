@@ -263,7 +263,8 @@ fn places_in(project: &str, name: &str) -> Places {
         (Root::Data, format!("/home/u/.pi/agent/data/{name}")),
         (Root::Temporary, format!("/tmp/pi-{name}")),
     ];
-    roots.iter().fold(places, |places, (root, folder)| places.with(*root, folder).expect("a folder"))
+    let places = roots.iter().fold(places, |places, (root, folder)| places.with(*root, folder).expect("a folder"));
+    if name == "agent" { places } else { places.for_extension() }
 }
 
 fn host_call(text: &str) -> HostCall {

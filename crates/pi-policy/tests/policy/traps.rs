@@ -379,6 +379,89 @@ fn yes_for_writing_does_not_reach_what_pi_loads() {
 }
 
 #[test]
+fn extension_does_not_write_what_other_programs_run_unasked() {
+    check(
+        "evidence clean
+         call  x fs.append .git/config
+         call  x fs.write .git/hooks/pre-commit
+         call  x write sub/../.git/hooks/pre-commit
+         call  x fs.write sub/.git
+         call  x fs.set_mode .husky/pre-commit
+         call  x fs.make_directory .git/hooks
+         call  x fs.rename prepared .git
+         call  x fs.rename prepared/config .git/config
+         call  x fs.rename .git old
+         call  x fs.remove .git
+         call  x fs.write /tmp/pi-x/repository/.git/config
+         call  x fs.write .mcp.json
+         call  x read .git/config
+         call  x grep .git
+         call  x fs.write .gitignore
+         call  x fs.write .github/workflows/ci.yml
+         call  agent write .git/config
+         mode  permissive
+         call  x fs.write .git/config
+         mode  strict
+         grant x write
+         call  x fs.write .git/config
+         call  x fs.write a",
+        "ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         ask: p=0.0759
+         allow: default capability
+         allow: default capability
+         allow: default capability
+         allow: default capability
+         allow: default capability
+         allow: mode warning p=0.0759
+         deny write: nothing grants it, and the mode is strict
+         allow: extension grant",
+    );
+}
+
+#[test]
+fn what_other_programs_run_is_granted_by_a_pattern_that_names_it() {
+    check(
+        "mode  strict
+         grant vague write paths=**,**/.git/**,.gi*/**,/home/u/work/**,/home/u/**
+         grant named write paths=.git/info/**,sub/.envrc
+         grant full  write paths=/home/u/work/.husky/*
+         call  vague fs.write .git/config
+         call  vague fs.write src/config
+         call  named fs.write .git/info/exclude
+         call  named fs.write .git/config
+         call  named fs.write sub/.envrc
+         call  full  fs.write .husky/pre-commit
+         mode  prompt
+         evidence clean
+         call  x fs.write .git/info/exclude
+         answer yes target
+         call  x fs.write .git/info/exclude
+         call  x fs.write .git/config
+         call  x fs.write a",
+        "deny write: nothing grants it, and the mode is strict
+         allow: extension grant
+         allow: extension grant
+         deny write: nothing grants it, and the mode is strict
+         allow: extension grant
+         allow: extension grant
+         ask: p=0.0759
+         allow: mode
+         ask: p=0.0759
+         allow: default capability",
+    );
+}
+
+#[test]
 fn removing_a_folder_leaves_what_is_guarded_in_it() {
     let (policy, request) = last("in /home/u\n call x fs.remove .");
     let Decision::Allow(grant) = decide(&policy, &request) else { panic!("a folder of the project") };

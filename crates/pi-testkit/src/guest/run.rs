@@ -171,7 +171,7 @@ impl Run<'_> {
 fn ending(settled: &Settled) -> String {
     match settled {
         Settled::Answered(answer) => json!(answer).to_string(),
-        Settled::Cancelled => "cancelled".to_owned(),
+        Settled::Dismissed | Settled::Cancelled => "cancelled".to_owned(),
         Settled::TimedOut => "timed out".to_owned(),
     }
 }
