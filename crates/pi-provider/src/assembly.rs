@@ -15,15 +15,22 @@ use pi_transcript::{
 };
 use serde_json::{Map, Value, json};
 
-pub use self::{money::usage, partial::PartialReader};
+pub use self::{
+    money::usage,
+    partial::{Flaw, PartialReader, Soundness},
+};
 use crate::{
     error::Failure,
     event::{Finish, NAMELESS_CALL, StreamEvent, Termination, TokenUsage, UNKNOWN_USAGE},
     manifest::model::Pricing,
 };
 
-/// What a diagnostic of a call is called whose arguments are not whole.
+/// What a diagnostic of a call is called whose arguments are not whole, and of one whose arguments are no object at all.
 const CUT_CALL: &str = "unfinished_tool_call";
+const MALFORMED_CALL: &str = "malformed_tool_call";
+
+/// So much of malformed arguments is kept to be shown, in bytes.
+const KEPT: usize = 300;
 
 /// How a message says that its provider refused to answer.
 const REFUSED: &str = "the provider refused to answer";
@@ -71,6 +78,20 @@ struct Growth {
     open: bool,
     /// Of a tool call.
     arguments: Option<PartialReader>,
+    /// How the arguments of a tool call begin, as they were written.
+    beginning: String,
+}
+
+/// Why a call must not be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallFault {
+    /// Its arguments end in the middle: half of a file is not a file.
+    Cut,
+    Malformed {
+        flaw: Flaw,
+        /// How its arguments begin, as they were written.
+        written: String,
+    },
 }
 
 /// Why no more events come.
@@ -133,14 +154,12 @@ impl Assembly {
         self.failure.as_ref()
     }
 
-    /// Calls whose arguments are not a whole object. They must not be run: half of a file is not a file.
-    pub fn unfinished_calls(&self) -> impl Iterator<Item = &ToolCallId> {
-        let calls = self.message.content.iter().zip(&self.blocks).filter_map(|(block, growth)| match block {
-            Block::ToolCall(call) => Some((call, growth)),
+    /// Calls whose arguments are not a whole object, and why. They must not be run.
+    pub fn unusable_calls(&self) -> impl Iterator<Item = (&ToolCallId, CallFault)> {
+        self.message.content.iter().zip(&self.blocks).filter_map(|(block, growth)| match block {
+            Block::ToolCall(call) => Some((&call.id, growth.fault()?)),
             Block::Text(_) | Block::Thinking(_) | Block::Image(_) | Block::Other(_) => None,
-        });
-        let is_whole = |growth: &Growth| growth.arguments.as_ref().is_some_and(PartialReader::is_complete);
-        calls.filter(move |(_, growth)| !is_whole(growth)).map(|(call, _)| &call.id)
+        })
     }
 
     /// Takes the next event and appends what it means for the message.
@@ -223,12 +242,15 @@ impl Assembly {
     /// What whoever goes on with the message has to know: the calls in it that are cut, and what could not be used.
     fn diagnostics(&self) -> Option<Value> {
         let timestamp = self.message.timestamp;
-        let told: Vec<Value> = self
-            .unfinished_calls()
-            .map(|id| json!({"type": CUT_CALL, "timestamp": timestamp, "details": {"toolCallId": id}}))
-            .chain(self.told.iter().cloned())
-            .chain(self.paused())
-            .collect();
+        let fault = |(id, fault): (&ToolCallId, CallFault)| match fault {
+            CallFault::Cut => json!({"type": CUT_CALL, "timestamp": timestamp, "details": {"toolCallId": id}}),
+            CallFault::Malformed { flaw, written } => {
+                let details = json!({"toolCallId": id, "reason": flaw.to_string(), "written": written});
+                json!({"type": MALFORMED_CALL, "timestamp": timestamp, "details": details})
+            }
+        };
+        let told: Vec<Value> =
+            self.unusable_calls().map(fault).chain(self.told.iter().cloned()).chain(self.paused()).collect();
         (!told.is_empty()).then(|| told.into())
     }
 
@@ -355,6 +377,9 @@ impl Assembly {
             (&mut self.message.content[place], &mut self.blocks[place].arguments)
         {
             reader.push(&delta, &mut call.arguments);
+            let beginning = &mut self.blocks[place].beginning;
+            let room = KEPT.saturating_sub(beginning.len());
+            beginning.push_str(&delta[..delta.floor_char_boundary(room)]);
         }
         out.push(AssistantMessageEvent::ToolCallDelta { content_index: index(place), delta, partial: None });
     }
@@ -380,7 +405,7 @@ impl Assembly {
         let arguments = matches!(block, Block::ToolCall(_)).then(PartialReader::new);
         self.flowing = arguments.is_none().then_some(self.blocks.len());
         self.message.content.push(block);
-        self.blocks.push(Growth { number, open: true, arguments });
+        self.blocks.push(Growth { number, open: true, arguments, beginning: String::new() });
     }
 
     fn close(&mut self, place: usize, out: &mut Vec<AssistantMessageEvent>) {
@@ -417,6 +442,16 @@ impl Assembly {
     }
 }
 
+impl Growth {
+    fn fault(&self) -> Option<CallFault> {
+        match self.arguments.as_ref().map_or(Soundness::Whole, PartialReader::soundness) {
+            Soundness::Whole => None,
+            Soundness::Cut => Some(CallFault::Cut),
+            Soundness::Flawed(flaw) => Some(CallFault::Malformed { flaw, written: self.beginning.clone() }),
+        }
+    }
+}
+
 /// Whether the message failed because its provider refused to answer, and not because something broke.
 pub fn is_refusal(message: &AssistantMessage) -> bool {
     message.error_message.as_deref().is_some_and(|words| words.starts_with(REFUSED))
@@ -429,12 +464,26 @@ pub fn paused(message: &AssistantMessage) -> Option<&str> {
     paused.pointer("/details/stopReason")?.as_str()
 }
 
-/// The calls of a finished message whose arguments are not a whole object, by its diagnostics. They must not be run.
+/// The calls of a finished message whose arguments end in the middle, by its diagnostics. They must not be run.
 pub fn unfinished_calls(message: &AssistantMessage) -> Vec<ToolCallId> {
+    told_of(message, CUT_CALL).filter_map(call_of).collect()
+}
+
+/// The calls of a finished message whose arguments are no object, by its diagnostics, each with the reason. They must not be
+/// run.
+pub fn malformed_calls(message: &AssistantMessage) -> Vec<(ToolCallId, String)> {
+    let reason = |told: &Value| Some((call_of(told)?, told.pointer("/details/reason")?.as_str()?.to_owned()));
+    told_of(message, MALFORMED_CALL).filter_map(reason).collect()
+}
+
+/// The diagnostics of this kind.
+fn told_of<'m>(message: &'m AssistantMessage, kind: &str) -> impl Iterator<Item = &'m Value> {
     let told = message.diagnostics.as_ref().and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let cut = told.iter().filter(|told| told.get("type").and_then(Value::as_str) == Some(CUT_CALL));
-    let id = |told: &Value| Some(ToolCallId(told.pointer("/details/toolCallId")?.as_str()?.to_owned()));
-    cut.filter_map(id).collect()
+    told.iter().filter(move |told| told.get("type").and_then(Value::as_str) == Some(kind))
+}
+
+fn call_of(told: &Value) -> Option<ToolCallId> {
+    Some(ToolCallId(told.pointer("/details/toolCallId")?.as_str()?.to_owned()))
 }
 
 fn index(place: usize) -> u64 {

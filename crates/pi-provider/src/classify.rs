@@ -46,7 +46,7 @@ pub struct Refusal<'a> {
 /// What the refusal means. The redactor should know the credential that was sent: some providers quote it.
 pub fn classify(manifest: &Manifest, refusal: Refusal<'_>, redactor: &Redactor) -> Failure {
     let Refusal { status, headers, body, received } = refusal;
-    let value: Option<Value> = serde_json::from_slice(body).ok();
+    let value: Option<Value> = serde_json::from_slice(body).ok().or_else(|| said::in_event(body));
     let extraction = &manifest.contract.response_mapping.error_extraction;
     let said = match &value {
         Some(value) => Said::read(value, extraction),

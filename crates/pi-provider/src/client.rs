@@ -188,7 +188,9 @@ impl Client {
         let (mode, deadline) = (request.mode, self.inner.timeouts.deadline(manifest, request.mode));
         let (attempts, has_words) = (call.options.attempts, has_words(target, call.callable()));
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, has_words, deadline, attempts };
-        until_cancelled(cancel, self.ask(target, request, terms)).await
+        // It is large: whoever waits for it here or for an end of that does not move it.
+        let asked = std::pin::pin!(self.ask(target, request, terms));
+        until_cancelled(cancel, asked).await
     }
 
     /// Sends a request that is no chat and returns the whole body. It is not filtered and not intercepted.

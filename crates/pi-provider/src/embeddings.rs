@@ -1,14 +1,17 @@
 //! Texts as vectors.
 //!
-//! [`request()`] and [`read`] are pure; [`embed`] puts the wire between them. Forms: OpenAI's, which most
-//! have, Gemini's and Cohere's version 2; vectors are found in the answers of servers with a form of their own as well.
+//! [`request()`] and [`read`] are pure; [`embed`] puts the wire between them, several times where there are more texts than one
+//! request may have. Forms: OpenAI's, which most have, Gemini's and Cohere's version 2; vectors are found in the answers of
+//! servers with a form of their own as well.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 
 use crate::{
+    client::Facts,
     error::CallError,
     event::TokenUsage,
+    manifest::Manifest,
     operation::{self, Answered, Asking, Form, Kind},
     request::{Request, Target},
     response::Reading,
@@ -46,10 +49,63 @@ pub struct Embeddings {
     pub usage: Option<TokenUsage>,
 }
 
+/// How far several requests have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Texts that have their vectors.
+    pub done: usize,
+    pub all: usize,
+}
+
 /// Turns texts into vectors.
 pub async fn embed(asking: &Asking<'_>, embed: &Embed) -> Result<Answered<Embeddings>, CallError> {
-    let request = request(asking.target, embed)?;
-    asking.send(request, |reading, whole| read(reading, &whole.body, embed.texts.len())).await
+    embed_telling(asking, embed, |_| {}).await
+}
+
+/// The same, with word of every answer that has come. Requests follow one another; the first that fails ends it.
+pub async fn embed_telling(
+    asking: &Asking<'_>,
+    embed: &Embed,
+    mut told: impl FnMut(Progress),
+) -> Result<Answered<Embeddings>, CallError> {
+    check(embed)?;
+    let mut all: Option<Answered<Embeddings>> = None;
+    for portion in portions(asking.target.manifest, embed)? {
+        let request = request(asking.target, &portion)?;
+        let next = asking.send(request, |reading, whole| read(reading, &whole.body, portion.texts.len())).await?;
+        let sum = match all.take() {
+            Some(before) => before.followed_by(next),
+            None => next,
+        };
+        told(Progress { done: sum.value.vectors.len(), all: embed.texts.len() });
+        all = Some(sum);
+    }
+    Ok(all.expect("there is at least one text, so there is a portion"))
+}
+
+/// What is asked in one request each, in order: as many texts as the provider takes at once.
+pub fn portions(manifest: &Manifest, embed: &Embed) -> Result<Vec<Embed>, CallError> {
+    let most = |kind: Kind| operation::listed(manifest, kind).and_then(|operation| operation.max_inputs);
+    let most = match operation::find(manifest, Kind::Embeddings)?.form {
+        Form::Gemini => most(Kind::BatchEmbeddings).or_else(|| most(Kind::Embeddings)),
+        Form::Openai | Form::Cohere | Form::Anthropic => most(Kind::Embeddings),
+    };
+    let most = most.map_or(usize::MAX, |most| usize::try_from(most.get()).unwrap_or(usize::MAX));
+    let Embed { dimensions, purpose, .. } = *embed;
+    Ok(embed.texts.chunks(most).map(|texts| Embed { texts: texts.to_vec(), dimensions, purpose }).collect())
+}
+
+impl Answered<Embeddings> {
+    /// Both together, as if they had been one answer.
+    fn followed_by(self, next: Self) -> Self {
+        let Embeddings { mut vectors, model, usage } = self.value;
+        vectors.extend(next.value.vectors);
+        let usage = usage.zip(next.value.usage).map(|(usage, more)| usage.plus(&more));
+        let value = Embeddings { vectors, model, usage };
+        let (attempts, waited) = (self.facts.attempts + next.facts.attempts, self.facts.waited + next.facts.waited);
+        let findings = self.facts.findings.into_iter().chain(next.facts.findings).collect();
+        Answered { value, facts: Facts { attempts, waited, findings, ..next.facts } }
+    }
 }
 
 /// The request for these texts.

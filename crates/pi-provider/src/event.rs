@@ -149,3 +149,23 @@ pub struct TokenUsage {
     /// US dollars, from providers that say so.
     pub cost: Option<f64>,
 }
+
+impl TokenUsage {
+    /// Both together. What one of them does not say is not known of both.
+    #[must_use]
+    pub(crate) fn plus(&self, more: &Self) -> Self {
+        let sum = |count: fn(&Self) -> Option<u64>| Some(count(self)? + count(more)?);
+        Self {
+            prompt: sum(|usage| usage.prompt),
+            completion: sum(|usage| usage.completion),
+            total: sum(|usage| usage.total),
+            reasoning: sum(|usage| usage.reasoning),
+            cache_read: sum(|usage| usage.cache_read),
+            cache_write: sum(|usage| usage.cache_write),
+            cache_write_1h: sum(|usage| usage.cache_write_1h),
+            billed_prompt: sum(|usage| usage.billed_prompt),
+            billed_completion: sum(|usage| usage.billed_completion),
+            cost: self.cost.zip(more.cost).map(|(cost, more)| cost + more),
+        }
+    }
+}

@@ -7,7 +7,8 @@
 //! ([`Guardrails::of`]). `content_safety` without patterns, as the standard's example has it, finds nothing, and that is told
 //! ([`Guardrails::idle`]). Thinking that comes back is
 //! masked like any text, and loses its signature then, which vouched for what it was. The arguments of calls are never
-//! masked: a tool would do something else, or nothing; what was found in them is told. What goes to a model signed by it is left alone. Start with [`Guardrails::compile`].
+//! masked: a tool would do something else, or nothing; what was found in them is told. The same holds for what goes to a model beside the conversation: names and
+//! values in tools, schemas and settings; descriptions there are masked. What goes to a model signed by it is left alone. Start with [`Guardrails::compile`].
 
 mod payload;
 mod rule;
@@ -18,7 +19,7 @@ use std::{borrow::Cow, fmt};
 use serde::Serialize;
 use serde_json::Value;
 
-use self::rule::Rule;
+use self::{payload::Text, rule::Rule};
 use crate::{
     error::{CallError, Side},
     manifest::{
@@ -50,7 +51,8 @@ pub struct Finding {
     pub side: Side,
     /// How many texts it was in.
     pub texts: usize,
-    /// It was to be masked and is still there: in the arguments of a call, which say something else if they are changed.
+    /// It was to be masked and is still there, because it means something else if it is changed: in the arguments of a call,
+    /// or beside the conversation in tools, schemas and settings.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub left: bool,
 }
@@ -65,12 +67,12 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.left {
-            let calls = if self.texts == 1 { "a call" } else { "calls" };
-            let filter = &self.filter;
-            return write!(
-                f,
-                "guardrail {filter} found something in the arguments of {calls}, and did not mask it there"
-            );
+            let place = match (self.side, self.texts) {
+                (Side::Input, _) => "names or values of tools, schemas or settings of the request",
+                (Side::Output, 1) => "the arguments of a call",
+                (Side::Output, _) => "the arguments of calls",
+            };
+            return write!(f, "guardrail {} found something in {place}, and did not mask it there", self.filter);
         }
         let texts = if self.texts == 1 { "a text" } else { "texts" };
         write!(f, "guardrail {} found something in {texts} of the {}", self.filter, self.side)?;
@@ -147,16 +149,44 @@ impl Guardrails {
         Ok(findings)
     }
 
-    /// Filters the texts of a request's body, in place.
+    /// Filters the texts of a request's body, in place. What is sent beside the conversation, in tools, schemas and settings, is
+    /// looked through as well; of it only descriptions are masked.
     pub fn filter_input(&self, payload: &mut Value) -> Result<Vec<Finding>, CallError> {
         let mut findings = Findings::new(Side::Input);
-        payload::for_each_text(payload, &mut |text| {
-            if let Cow::Owned(masked) = apply(&self.input, text, &mut findings)? {
-                *text = masked;
-            }
-            Ok(())
-        })?;
+        payload::for_each_text(payload, &mut |text| self.filter_text(text, &mut findings))?;
         Ok(findings.into_vec())
+    }
+
+    /// Filters a conversation and the definitions of tools, in place, where they are no request: somebody else makes one.
+    pub fn filter_conversation<'t>(
+        &self,
+        conversation: &mut Value,
+        tools: impl IntoIterator<Item = &'t mut Value>,
+    ) -> Result<Vec<Finding>, CallError> {
+        let mut findings = Findings::new(Side::Input);
+        payload::for_each_said(conversation, &mut |text| self.filter_text(text, &mut findings))?;
+        for tool in tools {
+            payload::for_each_text(tool, &mut |text| self.filter_text(text, &mut findings))?;
+        }
+        Ok(findings.into_vec())
+    }
+
+    fn filter_text(&self, text: Text<'_>, findings: &mut Findings) -> Result<(), CallError> {
+        match text {
+            Text::Said(text) => {
+                if let Cow::Owned(masked) = apply(&self.input, text, findings)? {
+                    *text = masked;
+                }
+                Ok(())
+            }
+            Text::Fixed(text) => {
+                let mut found = self.input.iter().filter(|rule| matches!(rule.mask(text), Cow::Owned(_)));
+                found.try_for_each(|rule| match rule.action() {
+                    FilterAction::Mask => findings.add_left(rule),
+                    FilterAction::Block | FilterAction::Warn | FilterAction::Log => findings.add(rule),
+                })
+            }
+        }
     }
 
     /// Filters texts that are no part of a chat, in place.

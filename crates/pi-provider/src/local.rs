@@ -151,6 +151,8 @@ pub enum ProbeError {
     /// Its value is not told: the variable may hold something else entirely.
     #[error("{variable} does not hold an address")]
     Variable { variable: String },
+    #[error("{variable} names an address without TLS in the place of one with it")]
+    InTheClear { variable: String },
 }
 
 /// The address that a person names in the variable of a server.
@@ -171,8 +173,9 @@ impl Named {
         let Some(variable) = variable.map(str::to_owned) else { return Ok(None) };
         let Some(value) = environment(&variable).filter(|value| !value.trim().is_empty()) else { return Ok(None) };
         match address(&value, usual) {
-            Some(address) => Ok(Some(Self { variable, address })),
-            None => Err(ProbeError::Variable { variable }),
+            Meant::Address(address) => Ok(Some(Self { variable, address })),
+            Meant::InTheClear => Err(ProbeError::InTheClear { variable }),
+            Meant::Nothing => Err(ProbeError::Variable { variable }),
         }
     }
 }
@@ -569,17 +572,37 @@ fn condition(text: &str) -> Result<Condition, ProbeError> {
     Condition::parse(text).map_err(|source| ProbeError::Syntax { text: text.to_owned(), source })
 }
 
+/// What the value of a variable comes to.
+#[derive(Debug, PartialEq)]
+enum Meant {
+    Address(String),
+    /// It would take TLS away from the usual address.
+    InTheClear,
+    /// It is no address.
+    Nothing,
+}
+
 /// What a variable such as `OLLAMA_HOST` means: a host, a host with a port, a port alone or an address; what it leaves out
-/// is as usual. An address to listen on everywhere is asked on this machine.
-fn address(named: &str, usual: &str) -> Option<String> {
-    let usual = Url::parse(usual).ok()?;
-    let named = named.trim();
+/// is as usual, and so is TLS. An address to listen on everywhere, or a port alone, is asked on this machine.
+fn address(named: &str, usual: &str) -> Meant {
+    let Some(url) = Url::parse(usual).ok().and_then(|usual| url_of(named.trim(), &usual)) else {
+        return Meant::Nothing;
+    };
+    match url.scheme() {
+        "http" if usual.starts_with("https://") => Meant::InTheClear,
+        "http" | "https" => Meant::Address(url.as_str().trim_end_matches('/').to_owned()),
+        _ => Meant::Nothing,
+    }
+}
+
+fn url_of(named: &str, usual: &Url) -> Option<Url> {
+    let here = usual.host_str().filter(|_| is_loopback(usual.as_str())).unwrap_or("127.0.0.1");
     let mut url = if named.contains("://") {
         Url::parse(named).ok()?
     } else {
         let named = named.trim_end_matches('/');
-        let whole = if named.starts_with(':') { format!("{}{named}", usual.host_str()?) } else { named.to_owned() };
-        let mut url = Url::parse(&format!("http://{whole}")).ok()?;
+        let whole = if named.starts_with(':') { format!("{here}{named}") } else { named.to_owned() };
+        let mut url = Url::parse(&format!("{}://{whole}", usual.scheme())).ok()?;
         // `http://host:80` loses its port, so the text is asked and not the address.
         let has_port = whole.rsplit_once(':').is_some_and(|(host, port)| {
             !port.is_empty()
@@ -591,18 +614,15 @@ fn address(named: &str, usual: &str) -> Option<String> {
         }
         url
     };
-    if !matches!(url.scheme(), "http" | "https") {
-        return None;
-    }
     let everywhere = match url.host()? {
         Host::Ipv4(host) => host.is_unspecified(),
         Host::Ipv6(host) => host.is_unspecified(),
         Host::Domain(_) => false,
     };
     if everywhere {
-        url.set_host(usual.host_str()).ok()?;
+        url.set_host(Some(here)).ok()?;
     }
-    Some(url.as_str().trim_end_matches('/').to_owned())
+    Some(url)
 }
 
 fn is_loopback(address: &str) -> bool {
@@ -634,11 +654,27 @@ mod tests {
             ("[::1]", "http://[::1]:11434"),
         ];
         for (named, meant) in table {
-            assert_eq!(address(named, "http://127.0.0.1:11434").as_deref(), Some(meant), "{named}");
+            assert_eq!(address(named, "http://127.0.0.1:11434"), Meant::Address(meant.to_owned()), "{named}");
         }
         for named in ["ftp://box.lan", "http://", "two words"] {
-            assert_eq!(address(named, "http://127.0.0.1:11434"), None, "{named}");
+            assert_eq!(address(named, "http://127.0.0.1:11434"), Meant::Nothing, "{named}");
         }
+    }
+
+    #[test]
+    fn a_host_variable_never_takes_tls_away_and_means_this_machine_where_it_names_none() {
+        let table = [
+            ("box.lan", "https://box.lan:8443"),
+            ("box.lan:9000", "https://box.lan:9000"),
+            ("0.0.0.0", "https://127.0.0.1:8443"),
+            ("[::]", "https://127.0.0.1:8443"),
+            (":9000", "https://127.0.0.1:9000"),
+            ("https://other.example", "https://other.example"),
+        ];
+        for (named, meant) in table {
+            assert_eq!(address(named, "https://models.example:8443"), Meant::Address(meant.to_owned()), "{named}");
+        }
+        assert_eq!(address("http://127.0.0.1:11434", "https://models.example:8443"), Meant::InTheClear);
     }
 
     #[test]

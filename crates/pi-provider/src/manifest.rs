@@ -180,6 +180,14 @@ impl Manifest {
         }
     }
 
+    /// Takes away the variable that moves the address: it stands for the address that the manifest brings, and not for one
+    /// that somebody has written in its place.
+    pub(crate) fn forget_address_variable(&mut self) {
+        if let Some(Value::Object(local)) = self.metadata.get_mut("local") {
+            local.shift_remove("base_url_env");
+        }
+    }
+
     /// The same without what may be secret in it: parts of the address, and values of headers. Names of variables stay.
     #[must_use]
     pub fn shown(&self) -> Self {
@@ -192,6 +200,9 @@ impl Manifest {
         }
         for service in shown.services.values_mut() {
             *service = service.shown();
+        }
+        for operation in shown.endpoints.values_mut() {
+            operation.path = endpoint::shown_path(&operation.path);
         }
         if let endpoint::Placement::Bearer { prefix, .. } = &mut shown.endpoint.auth.placement
             && !endpoint::is_scheme(prefix.trim())

@@ -28,6 +28,7 @@ mod parameters;
 mod plain;
 mod plan;
 mod rules;
+mod schema;
 mod thinking;
 mod tools;
 mod turn;

@@ -154,8 +154,11 @@ fn is_answer(events: &[StreamEvent]) -> bool {
     })
 }
 
-/// The error of an answer in OpenAI's form that failed in the middle, in the form of an error.
+/// The error of an answer that failed in the middle, in the form of an error.
 fn failed_choice(body: &Value) -> Option<Value> {
+    if let Some(candidate) = body.pointer("/candidates/0") {
+        return failed_candidate(candidate);
+    }
     let choice = body.pointer("/choices/0")?;
     let is_told = |error: &&Value| {
         error.as_object().is_some_and(|it| !it.is_empty()) || error.as_str().is_some_and(|it| !it.is_empty())
@@ -171,6 +174,16 @@ fn failed_choice(body: &Value) -> Option<Value> {
         word @ "insufficient_system_resource" => {
             let message = "the server has too few resources to finish the answer";
             Some(json!({ "error": { "code": word, "message": message } }))
+        }
+        _ => None,
+    }
+}
+
+/// The same of Gemini's, which throws away what a model wrote and nobody can use.
+fn failed_candidate(candidate: &Value) -> Option<Value> {
+    match candidate.get("finishReason")?.as_str()? {
+        word @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE") => {
+            Some(json!({ "error": { "code": word, "message": candidate.get("finishMessage") } }))
         }
         _ => None,
     }

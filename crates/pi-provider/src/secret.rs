@@ -41,8 +41,8 @@ impl Carried {
     /// Hides what was carried in a word that a server made up, such as its number of the request. What is as short as many
     /// other words are stays.
     pub(crate) fn hide_in_word(&self, text: &mut String) {
-        for secret in self.credential.iter().chain(&self.others).map(Secret::expose) {
-            if secret.len() >= SHORTEST_IN_WORDS && text.contains(secret) {
+        for secret in self.all().filter(|secret| is_long(secret)).map(Secret::expose) {
+            if text.contains(secret) {
                 *text = text.replace(secret, HIDDEN);
             }
         }
@@ -58,6 +58,29 @@ impl Carried {
         }
     }
 
+    /// Hides what was carried in scheme, host and port that a server named.
+    pub(crate) fn hide_in_origin(&self, origin: &str) -> String {
+        hide_in_address(origin, &self.all().filter(|secret| is_long(secret)).cloned().collect::<Vec<_>>())
+    }
+
+    /// Hides what was carried in a path that a server named: the parts in which it stands, escaped or not. A short secret is
+    /// looked for as a whole part.
+    pub(crate) fn hide_in_path(&self, path: &str) -> String {
+        let has = |text: &str| {
+            let is_here = |secret: &Secret| is_long(secret) && text.contains(secret.expose());
+            self.all().any(|secret| is_here(secret) || text == secret.expose())
+        };
+        let is_told = |part: &str| readings(part).iter().any(|reading| has(reading));
+        let parts: Vec<&str> = path.split('/').map(|part| if is_told(part) { HIDDEN } else { part }).collect();
+        let shown = parts.join("/");
+        // One with a slash in it stands in several parts.
+        if is_told(&shown) { format!("/{HIDDEN}") } else { shown }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Secret> {
+        self.credential.iter().chain(&self.others).filter(|secret| !secret.expose().is_empty())
+    }
+
     pub(crate) fn redactor(&self, auth: &Auth) -> Redactor {
         redactor(auth, self.credential.as_ref(), &self.others)
     }
@@ -65,6 +88,49 @@ impl Carried {
 
 /// Shorter secrets are not looked for inside of words, in bytes.
 const SHORTEST_IN_WORDS: usize = 6;
+
+fn is_long(secret: &Secret) -> bool {
+    secret.expose().len() >= SHORTEST_IN_WORDS
+}
+
+/// So often something may have been escaped and is still looked through.
+const DEEPEST_ESCAPE: usize = 3;
+
+/// A part of an address as it is written, and as what it may mean.
+fn readings(text: &str) -> Vec<String> {
+    let mut readings = vec![text.to_owned()];
+    for _ in 0..DEEPEST_ESCAPE {
+        let last = readings.last().expect("there is the text itself");
+        let next = unescaped(last);
+        if next == *last {
+            break;
+        }
+        readings.push(next);
+    }
+    readings
+}
+
+/// With `%41` as `A`. What is no text then is shown by a sign of its own.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        let digits = after.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(b'%');
+                rest = after;
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
 
 /// Hides exactly these in a text.
 pub(crate) fn hide(text: &str, secrets: &[Secret]) -> String {

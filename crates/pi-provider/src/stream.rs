@@ -120,6 +120,19 @@ pub enum Outcome {
     Failed,
 }
 
+/// What may follow what has come of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    /// Anything: an answer is under way, or has gone on behind a reason for its end.
+    More,
+    /// Most likely nothing: every answer that has begun has said why it stopped, one of them together with its text, as
+    /// servers do that write a reason into every frame.
+    Silence,
+    /// Counts: every answer that has begun has said why it stopped, and nothing else with it or since, or has fulfilled the
+    /// stop condition.
+    Counts,
+}
+
 /// What a decoder knows beside the bytes that it has not read yet.
 struct Reader {
     tape: Tape,
@@ -273,17 +286,23 @@ impl Decoder {
         self.reader.done
     }
 
-    /// Every answer that has begun has said why it stopped, and nothing else with it or since, or has fulfilled the stop
-    /// condition: what may follow are counts. Of one that says its reason together with its text, or has gone on behind one,
-    /// nobody knows what follows.
-    pub fn is_settled(&self) -> bool {
+    /// What may follow.
+    pub(crate) fn outlook(&self) -> Outlook {
         let Meaning { interpreter, stopped, .. } = &self.reader.meaning;
         let is_stopped = *stopped && interpreter.is_finished();
-        !interpreter.failed && (self.reader.done || is_stopped || interpreter.is_settled())
+        if interpreter.failed {
+            Outlook::More
+        } else if self.reader.done || is_stopped || interpreter.is_settled() {
+            Outlook::Counts
+        } else if interpreter.is_finished() && !interpreter.goes_on() {
+            Outlook::Silence
+        } else {
+            Outlook::More
+        }
     }
 
     /// An answer has gone on behind a reason for its end: only the end of the stream is its end.
-    pub fn goes_on(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         !self.reader.done && self.reader.meaning.interpreter.goes_on()
     }
 

@@ -213,7 +213,7 @@ pub async fn read_body(response: &mut Inflow, limit: usize) -> Result<Bytes, Tra
 
 /// Reads the rest of an answer of which the first piece is there, up to a limit. An answer in one piece is not copied.
 ///
-/// A document is read as [`next_of_document`] says, any other answer to its end.
+/// A document is read as `next_of_document` says, any other answer to its end.
 pub async fn read_rest(
     first: Bytes,
     response: &mut Inflow,
@@ -238,7 +238,7 @@ pub async fn read_rest(
 ///
 /// One that is a closed object is the whole answer, where the connection breaks then, and where the server neither says how
 /// long it is nor marks its end: one that leaves the connection open is not waited for longer than a moment.
-pub async fn next_of_document(body: &[u8], response: &mut Inflow) -> Result<Option<Bytes>, TransportFault> {
+pub(crate) async fn next_of_document(body: &[u8], response: &mut Inflow) -> Result<Option<Bytes>, TransportFault> {
     let next = if response.end() == End::Untold && is_closed_object(body) {
         timeout(MOMENT, next_piece(response)).await.unwrap_or(Ok(None))
     } else {

@@ -60,7 +60,8 @@ fn pass_unchanged(text: &mut String, unchanged: &mut usize) {
     }
 }
 
-fn counted(count: u64, noun: &str) -> String {
+/// So many of something: `1 tool`, `2 tools`.
+pub fn counted(count: u64, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }

@@ -10,6 +10,9 @@ use serde_json::{Map, Number, Value};
 /// Deeper than this is not JSON that a tool understands; the same limit as serde_json's.
 const DEEPEST: usize = 128;
 
+/// What some models write for no arguments.
+const NULL: &str = "null";
+
 /// No number that means anything is longer.
 const LONGEST_WORD: usize = 400;
 
@@ -23,6 +26,31 @@ pub struct PartialReader {
     name: String,
     word: String,
     escape: Escape,
+    /// The bytes of the pieces before this one.
+    read: usize,
+    flaw: Option<Flaw>,
+}
+
+/// What arguments are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Soundness {
+    /// An object; nothing at all, and `null`, which tools without arguments get, count as an empty one.
+    Whole,
+    /// The beginning of one.
+    Cut,
+    /// Neither.
+    Flawed(Flaw),
+}
+
+/// Why arguments are no object, however they go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Flaw {
+    #[error("they do not begin with a brace")]
+    Beginning,
+    #[error("something stands behind the brace that ends them")]
+    Behind,
+    #[error("they are not JSON from byte {at} on")]
+    Inside { at: usize },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,6 +64,8 @@ enum State {
     /// Before the first brace.
     #[default]
     Start,
+    /// In `null` where the first brace should be.
+    InNull,
     /// A name or the end of the object.
     NameOrEnd,
     Name,
@@ -76,9 +106,14 @@ impl PartialReader {
         Self::default()
     }
 
-    /// Whether it is a whole object; also when nothing at all was written, which tools without arguments get.
-    pub fn is_complete(&self) -> bool {
-        matches!(self.state, State::Done | State::Start)
+    /// What has been read, if nothing follows.
+    pub fn soundness(&self) -> Soundness {
+        match (self.flaw, self.state) {
+            (Some(flaw), _) => Soundness::Flawed(flaw),
+            (None, State::Done | State::Start) => Soundness::Whole,
+            (None, State::InNull) if self.word == NULL => Soundness::Whole,
+            (None, _) => Soundness::Cut,
+        }
     }
 
     /// Takes the next piece and changes the object, which must be the one that the pieces before have changed.
@@ -89,12 +124,30 @@ impl PartialReader {
                 rest = self.take_plain(rest, members);
                 continue;
             }
+            let (before, at) = (self.state, self.read + piece.len() - rest.len());
             let mut letters = rest.chars();
             if let Some(letter) = letters.next() {
                 self.take(letter, members);
             }
             rest = letters.as_str();
+            if self.state == State::Broken {
+                self.flaw = Some(match before {
+                    State::Start | State::InNull => Flaw::Beginning,
+                    State::Done => Flaw::Behind,
+                    State::NameOrEnd
+                    | State::Name
+                    | State::InName
+                    | State::Colon
+                    | State::Value
+                    | State::ValueOrEnd
+                    | State::InText
+                    | State::InWord
+                    | State::CommaOrEnd
+                    | State::Broken => Flaw::Inside { at },
+                });
+            }
         }
+        self.read += piece.len();
         if self.state == State::InWord {
             self.show_number(members);
         }
@@ -120,6 +173,17 @@ impl PartialReader {
         let is_space = matches!(letter, ' ' | '\t' | '\r' | '\n');
         match self.state {
             State::Start if letter == '{' => self.state = State::NameOrEnd,
+            State::Start if letter == 'n' => {
+                self.word.push(letter);
+                self.state = State::InNull;
+            }
+            State::InNull if self.word == NULL && is_space => self.state = State::Done,
+            State::InNull => {
+                self.word.push(letter);
+                if !NULL.starts_with(&self.word) {
+                    self.state = State::Broken;
+                }
+            }
             State::Start | State::NameOrEnd | State::Name | State::Colon | State::Value if is_space => {}
             State::ValueOrEnd | State::CommaOrEnd | State::Done if is_space => {}
             State::NameOrEnd if letter == '}' => self.close(),
@@ -323,7 +387,7 @@ mod tests {
         let mut reader = PartialReader::new();
         let mut members = Map::new();
         pieces.into_iter().for_each(|piece| reader.push(piece, &mut members));
-        (Value::Object(members), reader.is_complete())
+        (Value::Object(members), reader.soundness() == Soundness::Whole)
     }
 
     #[test]
@@ -363,6 +427,36 @@ mod tests {
             [("", true), (" {} ", true), ("{\"a\":[1]}", true), ("{\"a\":1", false), ("{}x", false), ("1", false)]
         {
             assert_eq!(read([text]).1, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_is_told_from_what_is_wrong() {
+        let inside = |at| Soundness::Flawed(Flaw::Inside { at });
+        for (text, expected) in [
+            ("", Soundness::Whole),
+            ("null", Soundness::Whole),
+            (" null\n", Soundness::Whole),
+            ("nul", Soundness::Cut),
+            ("{\"a\": \"b", Soundness::Cut),
+            ("{\"a\": tr", Soundness::Cut),
+            ("{\"a\": 1", Soundness::Cut),
+            ("{\"a\": 1,", Soundness::Cut),
+            ("nully", Soundness::Flawed(Flaw::Beginning)),
+            ("[1]", Soundness::Flawed(Flaw::Beginning)),
+            ("\"{\\\"a\\\":1}\"", Soundness::Flawed(Flaw::Beginning)),
+            ("```json\n{}\n```", Soundness::Flawed(Flaw::Beginning)),
+            ("{\"a\": 1} and so on", Soundness::Flawed(Flaw::Behind)),
+            ("null {}", Soundness::Flawed(Flaw::Behind)),
+            ("{\"a\": 1,}", inside(8)),
+            ("{\"ä\": 1 2", inside(9)),
+        ] {
+            for piece in [1, text.len().max(1)] {
+                let (mut reader, mut members) = (PartialReader::new(), Map::new());
+                let letters: Vec<String> = text.chars().map(String::from).collect();
+                letters.chunks(piece).for_each(|piece| reader.push(&piece.concat(), &mut members));
+                assert_eq!(reader.soundness(), expected, "{text}");
+            }
         }
     }
 

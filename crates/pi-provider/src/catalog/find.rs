@@ -66,11 +66,16 @@ impl Catalog {
             && let Some(entry) = self.provider(name)
         {
             let own = of_provider(entry, model);
+            // A router's models have the names of other providers in front.
+            let routed = || trusted_first(exact());
+            if !entry.is_trusted() {
+                let routed: Vec<Found<'_>> = routed().into_iter().filter(|found| found.entry.is_trusted()).collect();
+                return if routed.is_empty() { own } else { routed };
+            }
             if !own.is_empty() {
                 return own;
             }
-            // A router's models have the names of other providers in front.
-            let routed = trusted_first(exact());
+            let routed = routed();
             return if routed.len() == 1 { routed } else { own };
         }
         let exact = exact();

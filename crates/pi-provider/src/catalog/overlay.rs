@@ -193,6 +193,7 @@ fn change(entry: &mut Entry, mut provider: PiProvider) -> Vec<(String, Place)> {
     }
     if let Some(url) = &provider.base_url {
         manifest.endpoint.base_url = in_form_of(manifest, None, url).into_owned();
+        manifest.forget_address_variable();
     }
     if provider.auth_header {
         manifest.endpoint.auth.placement = bearer();
@@ -283,6 +284,7 @@ fn manifest(name: &str, base_url: &str, dialect: Dialect) -> Manifest {
         response_encoding: None,
         wording: Wording::default(),
         price_factor: None,
+        max_inputs: None,
     };
     if let Some(path) = Chat::stream_beside(&usual.path) {
         manifest.endpoints.insert("stream_chat".to_owned(), chat(path));

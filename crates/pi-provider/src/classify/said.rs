@@ -90,6 +90,13 @@ impl Said {
     }
 }
 
+/// The first document of a body that is a stream of events: who was asked for a stream may refuse in the form of one.
+pub(super) fn in_event(body: &[u8]) -> Option<Value> {
+    let lines = str::from_utf8(body).ok()?.lines();
+    let mut documents = lines.filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok());
+    documents.next()
+}
+
 /// A text or a number, if it says anything.
 fn word(value: &Value) -> Option<String> {
     match value {
@@ -156,6 +163,15 @@ mod tests {
         };
         let body = json!({"failure": {"number": 7, "kinds": ["a", "b"], "text": "m"}, "message": "other", "code": "c"});
         assert_eq!(Said::read(&body, &paths), said(&["7", "c", "b"], Some("m")));
+    }
+
+    #[test]
+    fn refusal_in_the_form_of_a_stream_is_read() {
+        let body = "event: error\ndata: {\"error\": {\"message\": \"m\"}}\n\ndata: [DONE]\n\n";
+        assert_eq!(in_event(body.as_bytes()), Some(json!({"error": {"message": "m"}})));
+        for body in ["data: no document\n\n", "{\"a\": 1}", "some data: {}"] {
+            assert_eq!(in_event(body.as_bytes()), None, "{body}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::{
     guardrail::OutputGuard,
     response::Reading,
     secret::Carried,
-    stream::{self, FrameTooLarge, Outcome},
+    stream::{self, FrameTooLarge, Outcome, Outlook},
     text_call::filter::Filter,
     transport::{TransportFault, next_of_document, next_piece},
 };
@@ -53,7 +53,8 @@ pub struct Answer {
     watch: Option<Box<Watch>>,
     idle: Patience,
     deadline: Option<Deadline>,
-    /// When what may follow an answer that is complete is waited for no longer.
+    /// What may follow, and when an answer that may be complete is waited for no longer.
+    outlook: Outlook,
     linger: Option<Deadline>,
     cancel: CancellationToken,
     prepared: Prepared,
@@ -105,6 +106,7 @@ impl Answer {
             watch: None,
             idle,
             deadline: terms.deadline,
+            outlook: Outlook::More,
             linger: None,
             cancel: terms.cancel.clone(),
             prepared: terms.prepared.clone(),
@@ -207,10 +209,10 @@ impl Answer {
             self.read_whole(&body)
         } else {
             let mut watch = self.watch.take().unwrap_or_else(|| self.new_watch());
-            let lingers = self.linger.is_some();
+            let before = self.outlook;
             let fetched = watch.over(self.fetch()).await;
             // A watch cannot become less patient, or more.
-            self.watch = Some(watch).filter(|_| self.linger.is_some() == lingers);
+            self.watch = Some(watch).filter(|_| self.outlook == before);
             match fetched {
                 Ok(fetched) => fetched,
                 Err(Interruption::Cancelled) => return Err(self.fail(CallError::Cancelled)),
@@ -302,8 +304,10 @@ impl Answer {
         if let Some(piece) = piece {
             decoder.push(piece, &mut self.decoded).map_err(too_large)?;
             if !decoder.is_done() {
-                if decoder.is_settled() != self.linger.is_some() {
-                    self.linger = decoder.is_settled().then(|| Deadline::after(LINGER, SetBy::Nobody));
+                let outlook = decoder.outlook();
+                if outlook != self.outlook {
+                    self.outlook = outlook;
+                    self.linger = linger(outlook).map(|time| Deadline::after(time, SetBy::Nobody));
                 }
                 return Ok(());
             }
@@ -338,27 +342,42 @@ impl Answer {
         Ok(())
     }
 
-    /// Moves what was decoded to what is ready, through the search for calls and through the guardrails. Nothing else is
-    /// ready by then.
-    fn filter(&mut self) {
-        for event in &mut self.decoded {
+    /// Hides what the request carried in the words that a server makes up: names, ids and reasons. What the model says, and
+    /// what is only sent back, stays as it is; failures are seen to where they become errors.
+    fn hide_carried(&mut self) {
+        let Self { carried, decoded, .. } = self;
+        if carried.is_nothing() {
+            return;
+        }
+        for event in decoded {
             match event {
                 StreamEvent::Metadata { response_id, model, .. } => {
-                    response_id.iter_mut().chain(model).for_each(|word| self.carried.hide_in_word(word));
+                    response_id.iter_mut().chain(model).for_each(|word| carried.hide_in_word(word));
                 }
                 StreamEvent::Other { fields, .. } => {
-                    fields.values_mut().for_each(|value| self.carried.hide_in_value(value));
+                    fields.values_mut().for_each(|value| carried.hide_in_value(value));
+                }
+                StreamEvent::ToolCallStarted { tool_call_id, tool_name, .. } => {
+                    carried.hide_in_word(tool_call_id);
+                    carried.hide_in_word(tool_name);
+                }
+                StreamEvent::PartialToolCall { tool_call_id, .. } | StreamEvent::ToolCallEnded { tool_call_id, .. } => {
+                    carried.hide_in_word(tool_call_id);
+                }
+                StreamEvent::FinalCandidate { finish, .. } | StreamEvent::StreamEnd { finish } => {
+                    finish.iter_mut().for_each(|finish| carried.hide_in_word(&mut finish.raw));
                 }
                 StreamEvent::PartialContentDelta { .. }
                 | StreamEvent::ThinkingDelta { .. }
-                | StreamEvent::ToolCallStarted { .. }
-                | StreamEvent::PartialToolCall { .. }
-                | StreamEvent::ToolCallEnded { .. }
-                | StreamEvent::FinalCandidate { .. }
-                | StreamEvent::StreamEnd { .. }
                 | StreamEvent::StreamError { .. } => {}
             }
         }
+    }
+
+    /// Moves what was decoded to what is ready, through the search for calls and through the guardrails. Nothing else is
+    /// ready by then.
+    fn filter(&mut self) {
+        self.hide_carried();
         if let Some(filter) = &mut self.text_calls {
             let events = std::mem::take(&mut self.decoded);
             events.into_iter().for_each(|event| filter.apply(event, &mut self.decoded));
@@ -413,8 +432,14 @@ impl Answer {
 /// Counts and the like that come before the first word are held back up to this number.
 const MOST_HELD: usize = 256;
 
-/// What may follow an answer that is complete, its counts, is not waited for longer than this, whatever else comes.
-const LINGER: Duration = Duration::from_secs(5);
+/// How long an answer that may be complete is waited for in all, whatever else comes.
+fn linger(outlook: Outlook) -> Option<Duration> {
+    match outlook {
+        Outlook::More => None,
+        Outlook::Silence => Some(Duration::from_secs(30)),
+        Outlook::Counts => Some(Duration::from_secs(5)),
+    }
+}
 
 /// The largest answer that is accepted in one piece where a stream was asked for, in bytes.
 const LARGEST_UNSTREAMED: usize = 8 * 1024 * 1024;

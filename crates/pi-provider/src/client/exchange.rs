@@ -172,7 +172,8 @@ impl Exchange<'_> {
         let mut response = Inflow::of(response);
         let headers = response.take_headers();
         if status.is_redirection() {
-            let to = page::destination(&self.outgoing.url, &headers).map(|to| hide(&to, &self.outgoing.hidden));
+            let to = page::destination(&self.outgoing.url, &headers, &self.carried());
+            let to = to.map(|to| hide(&to, &self.outgoing.hidden));
             return Err(CallError::Redirected { provider: self.manifest.id.clone(), status: status.as_u16(), to });
         }
         if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED && self.transport.is_proxied(&self.outgoing.url) {

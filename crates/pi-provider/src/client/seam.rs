@@ -85,7 +85,10 @@ pub(super) fn filter_prompt(
         reason: "masking its text breaks the marks in it".to_owned(),
     };
     let mut value = serde_json::to_value(prompt).map_err(unusable)?;
-    let findings = guardrails.filter_input(&mut value)?;
+    let mut tools = value.get_mut("tools").map(Value::take).unwrap_or_default();
+    let definitions = tools.as_array_mut().into_iter().flatten().filter_map(|tool| tool.get_mut("definition"));
+    let findings = guardrails.filter_conversation(&mut value, definitions)?;
+    value["tools"] = tools;
     let is_masked = findings.iter().any(Finding::is_masked);
     let masked = is_masked.then(|| serde_json::from_value(value).map_err(unusable)).transpose()?;
     Ok((masked, findings))

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use reqwest::header::HeaderMap;
+use serde::de::IgnoredAny;
 
 use super::{exchange::ReplyBody, prepared::Prepared, seam::EventStream};
 use crate::{
@@ -78,8 +79,22 @@ fn is_streamed(prepared: &Prepared, headers: &HeaderMap, body: &[u8]) -> bool {
     let decoder = prepared.manifest.streaming.as_ref().map(|streaming| &streaming.decoder);
     let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let body = without_mark(body).trim_ascii_start();
-    let begins = kind.starts_with("text/event-stream") || body.starts_with(b"data:") || body.starts_with(b"event:");
-    begins && matches!(decoder.map_or(Form::Sse, Form::of), Form::Sse) && !body.starts_with(b"{")
+    match decoder.map_or(Form::Sse, Form::of) {
+        Form::Sse => {
+            let begins =
+                kind.starts_with("text/event-stream") || body.starts_with(b"data:") || body.starts_with(b"event:");
+            begins && !body.starts_with(b"{")
+        }
+        Form::Delimited { .. } => is_in_lines(body),
+        Form::JsonArray => false,
+    }
+}
+
+/// Whether there is a document in the first line, and another behind it.
+fn is_in_lines(body: &[u8]) -> bool {
+    let mut lines = body.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let is_document = |line: &[u8]| serde_json::from_slice::<IgnoredAny>(line).is_ok();
+    lines.next().is_some_and(is_document) && lines.next().is_some()
 }
 
 /// Some servers answer a request for a stream with one object, whatever they call it, and some call a stream an object. Where

@@ -1,4 +1,4 @@
-//! The texts in the body of a request, whatever dialect it is in.
+//! The texts in the body of a request, whatever dialect it is in: what is said in it, and what is sent beside that.
 
 use serde_json::{Map, Value};
 
@@ -39,6 +39,28 @@ const NO_TEXTS: [&str; 15] = [
     "media_type",
     "cache_control",
 ];
+/// Members of settings whose values are words of the API, of which nobody can say anything with them. The model is named to
+/// whoever has it.
+const API_WORDS: [&str; 16] = [
+    "model",
+    "tool_choice",
+    "mode",
+    "effort",
+    "reasoning_effort",
+    "thinking",
+    "thinkingLevel",
+    "summary",
+    "include",
+    "verbosity",
+    "service_tier",
+    "format",
+    "responseMimeType",
+    "mimeType",
+    "fileUri",
+    "ttl",
+];
+/// Members of settings that are prose: what stands in them can be masked.
+const PROSE: [&str; 2] = ["description", "title"];
 /// Where objects hold what a tool is given or gives back. Its members are the tool's own: whatever they are called, what is
 /// in them is text. Lists under these names are messages and parts.
 const TOOLS_OWN: [&str; 6] = ["args", "arguments", "input", "response", "result", "output"];
@@ -49,7 +71,9 @@ const SIGNATURES: [&str; 5] =
 /// What the texts at a place are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Settings, not read by the model.
+    /// Settings, tools and schemas: not said to the model, and sent.
+    Beside,
+    /// Names, references, media.
     Outside,
     /// Read by the model, but for members that are known to be none.
     Inside,
@@ -57,39 +81,63 @@ enum Place {
     ToolsOwn,
 }
 
-/// Calls `visit` for every text.
-pub(super) fn for_each_text(
-    payload: &mut Value,
-    visit: &mut dyn FnMut(&mut String) -> Result<(), CallError>,
-) -> Result<(), CallError> {
-    walk(payload, Place::Outside, visit)
+/// A text of a body.
+pub(super) enum Text<'t> {
+    /// Somebody says it, and may say it otherwise.
+    Said(&'t mut String),
+    /// It means something else if it is changed: the name of a tool, a value that a schema allows, where an answer stops.
+    Fixed(&'t str),
 }
 
-fn walk(
-    value: &mut Value,
-    place: Place,
-    visit: &mut dyn FnMut(&mut String) -> Result<(), CallError>,
-) -> Result<(), CallError> {
+type Visit<'v> = dyn FnMut(Text<'_>) -> Result<(), CallError> + 'v;
+
+/// Calls `visit` for every text of a body.
+pub(super) fn for_each_text(payload: &mut Value, visit: &mut Visit<'_>) -> Result<(), CallError> {
+    walk(payload, Place::Beside, visit)
+}
+
+/// Calls `visit` for what is said in a document that is not sent as it is.
+pub(super) fn for_each_said(document: &mut Value, visit: &mut Visit<'_>) -> Result<(), CallError> {
+    walk(document, Place::Outside, visit)
+}
+
+fn walk(value: &mut Value, place: Place, visit: &mut Visit<'_>) -> Result<(), CallError> {
     match value {
-        Value::String(text) if place != Place::Outside => visit(text),
+        Value::String(text) => match place {
+            Place::Inside | Place::ToolsOwn => visit(Text::Said(text)),
+            Place::Beside => visit(Text::Fixed(text)),
+            Place::Outside => Ok(()),
+        },
         Value::Array(elements) => elements.iter_mut().try_for_each(|element| walk(element, place, visit)),
         Value::Object(members) if place != Place::ToolsOwn && is_signed(members) => Ok(()),
         Value::Object(members) => members.iter_mut().try_for_each(|(name, member)| {
             let place = within(place, name, member);
+            if place == Place::Beside && name == "properties" {
+                let names = member.as_object().into_iter().flat_map(Map::keys);
+                names.into_iter().try_for_each(|name| visit(Text::Fixed(name)))?;
+            }
             walk(member, place, visit)
         }),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }
 }
 
 fn within(place: Place, name: &str, member: &Value) -> Place {
     match place {
         Place::ToolsOwn => Place::ToolsOwn,
-        Place::Outside | Place::Inside if TOOLS_OWN.contains(&name) && member.is_object() => Place::ToolsOwn,
+        Place::Beside | Place::Outside | Place::Inside if TOOLS_OWN.contains(&name) && member.is_object() => {
+            Place::ToolsOwn
+        }
         Place::Inside if NO_TEXTS.contains(&name) => Place::Outside,
         Place::Inside => Place::Inside,
-        Place::Outside if TEXTS.contains(&name) => Place::Inside,
+        Place::Beside | Place::Outside if TEXTS.contains(&name) => Place::Inside,
         Place::Outside => Place::Outside,
+        Place::Beside if PROSE.contains(&name) && member.is_string() => Place::Inside,
+        // A tool is called by its name, and who wrote the tool chose it; and what a schema says of a member is an object,
+        // whatever the member is called.
+        Place::Beside if name == "name" || member.is_object() => Place::Beside,
+        Place::Beside if API_WORDS.contains(&name) || NO_TEXTS.contains(&name) => Place::Outside,
+        Place::Beside => Place::Beside,
     }
 }
 

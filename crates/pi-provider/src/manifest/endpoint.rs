@@ -1,6 +1,6 @@
 //! Where a provider is reached and how a caller shows who they are.
 
-use std::{fmt, net::IpAddr};
+use std::{fmt, net::IpAddr, num::NonZeroU32};
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -234,6 +234,10 @@ pub struct Operation {
     /// Ours, of a batch: which part of the usual prices is asked for, such as 0.5. Absent where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_factor: Option<f64>,
+    /// Ours, of embeddings: so many texts go into one request; more go into several. Absent where there is no such limit, or
+    /// nobody knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_inputs: Option<NonZeroU32>,
 }
 
 /// A question about the provider itself, such as the list of its models.
@@ -266,8 +270,23 @@ impl Service {
                 HIDDEN.clone_into(value);
             }
         }
+        shown.path = shown_path(&self.path);
         shown
     }
+}
+
+/// The path of an operation as people may see it: without the values of keys in its query. One that is a whole address is
+/// shown as such.
+pub(crate) fn shown_path(path: &str) -> String {
+    if is_whole(path) {
+        return shown_address(path);
+    }
+    let Some((path, query)) = path.split_once('?') else { return path.to_owned() };
+    let shown = |pair: &str| match pair.split_once('=') {
+        Some((name, value)) if is_key(name) && !is_variable(value) => format!("{name}={HIDDEN}"),
+        Some(_) | None => pair.to_owned(),
+    };
+    format!("{path}?{}", query.split('&').map(shown).collect::<Vec<_>>().join("&"))
 }
 
 impl fmt::Debug for Service {

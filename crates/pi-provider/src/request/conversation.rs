@@ -19,7 +19,7 @@ use serde_json::Value;
 use self::content::{Contents, Words, is_blank, text};
 use super::{
     change::Changes,
-    ids,
+    ids::{self, CallId, Ids},
     media::{Senses, Surplus},
     tools::{self, ToolsAs},
     turn::{Answer, Part, Turn},
@@ -66,7 +66,7 @@ pub(super) fn turns<'a, 'm: 'a>(
     let said: Vec<&Message> = prompt.messages.iter().filter(|said| said.is_sent()).map(|said| said.message()).collect();
     let surplus = Surplus::of(manner.manifest, &said);
     let contents = Contents { manner, changes, used, surplus };
-    let mut reader = Reader { contents, turns: Vec::with_capacity(said.len() + 1) };
+    let mut reader = Reader { contents, ids: Ids::default(), turns: Vec::with_capacity(said.len() + 1) };
     // Results that already stand behind their calls.
     let mut taken = vec![false; said.len()];
     for (index, message) in said.iter().enumerate() {
@@ -98,6 +98,7 @@ pub(super) fn turns<'a, 'm: 'a>(
 
 struct Reader<'r, 'a, 'm> {
     contents: Contents<'r, 'm>,
+    ids: Ids,
     turns: Vec<Turn<'a>>,
 }
 
@@ -196,7 +197,8 @@ impl<'a, 'm: 'a> Reader<'_, 'a, 'm> {
         match self.contents.manner.tools {
             ToolsAs::Native => {
                 let (id, item) = ids::split(call.id.as_str());
-                let (id, item) = (ids::fit(id, self.contents.manner.ids), item.filter(|_| spoken.is_own));
+                let CallId { id, is_repeated } = self.ids.next(id, self.contents.manner.ids);
+                let item = item.filter(|_| spoken.is_own && !is_repeated);
                 spoken.answers.push(self.answer(id.clone(), &call.name, result, &mut spoken.shown)?);
                 let own = call.thought_signature.as_deref().filter(|_| spoken.is_own);
                 let signature = own.or_else(|| spoken.stand_in.take());

@@ -1,11 +1,50 @@
 //! Ids of tool calls, rewritten where another provider's id is not accepted.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use crate::manifest::contract::IdRule;
 
 /// Length of the part that tells rewritten ids apart.
 const MARK: usize = 9;
+
+/// The ids of the calls of one conversation. Some servers begin to count anew in every turn, or give two calls of one turn
+/// the same id; others refuse a conversation in which an id comes twice.
+#[derive(Debug, Default)]
+pub(super) struct Ids {
+    given: HashSet<String>,
+    /// How often an id was used that was used more than once.
+    uses: HashMap<String, u64>,
+}
+
+/// The id under which a call and its result are sent.
+pub(super) struct CallId<'a> {
+    pub(super) id: Cow<'a, str>,
+    /// A call before this one has the id that was written.
+    pub(super) is_repeated: bool,
+}
+
+impl Ids {
+    /// The next call's id as the rule wants it, and another one where a call before has it. It depends on nothing but the calls
+    /// before, so that it is the same in every request of a conversation that grows, which caches of prompts rely on.
+    pub(super) fn next<'a>(&mut self, id: &'a str, rule: &IdRule) -> CallId<'a> {
+        let fitted = fit(id, rule);
+        if self.given.insert(fitted.to_string()) {
+            return CallId { id: fitted, is_repeated: false };
+        }
+        let uses = self.uses.entry(id.to_owned()).or_insert(1);
+        loop {
+            *uses += 1;
+            // A space is in no id, so that what comes of it is none that could be written.
+            let other = fit(&format!("{id} {uses}"), rule).into_owned();
+            if self.given.insert(other.clone()) {
+                return CallId { id: other.into(), is_repeated: true };
+            }
+        }
+    }
+}
 
 /// `id` as the rule wants it. The same id always becomes the same, and two ids do not become one.
 pub(super) fn fit<'a>(id: &'a str, rule: &IdRule) -> Cow<'a, str> {
@@ -67,6 +106,36 @@ mod tests {
     fn an_id_that_fits_is_not_touched() {
         assert_eq!(fit("call_abc-1", &max(40)), "call_abc-1");
         assert_eq!(fit("Abc123xyZ", &IdRule { max_length: None, exact_length: Some(9) }), "Abc123xyZ");
+    }
+
+    /// The ids under which calls with these are sent.
+    fn sent(ids: &[&str], rule: &IdRule) -> Vec<String> {
+        let mut all = Ids::default();
+        ids.iter().map(|id| all.next(id, rule).id.into_owned()).collect()
+    }
+
+    #[test]
+    fn an_id_that_is_used_again_becomes_another_and_stays_it() {
+        for rule in [max(40), max(64), IdRule { max_length: None, exact_length: Some(9) }] {
+            let ids = ["c0", "c0", "c1", "functions.bash:0", "c0", "functions.bash:0", "c0_2_x", ""];
+            let all = sent(&ids, &rule);
+            assert_eq!(all.iter().collect::<HashSet<_>>().len(), ids.len(), "{all:?}");
+            for id in &all {
+                assert_eq!(fit(id, &rule), *id, "it is one that is accepted");
+            }
+            for end in 0..ids.len() {
+                assert_eq!(sent(&ids[..end], &rule), all[..end], "what follows changes nothing");
+            }
+        }
+        let first = sent(&["c0", "c1"], &max(40));
+        assert_eq!(first, ["c0", "c1"]);
+    }
+
+    #[test]
+    fn an_id_that_is_like_another_one_made_fit_is_told_apart() {
+        let made = sent(&["c0", "c0"], &max(40))[1].clone();
+        let all = sent(&["c0", "c0", &made], &max(40));
+        assert_eq!(all.iter().collect::<HashSet<_>>().len(), 3, "{all:?}");
     }
 
     #[test]

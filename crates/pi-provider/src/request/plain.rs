@@ -175,6 +175,8 @@ fn tool(content: Content, members: &Map<String, Value>) -> Option<Message> {
         timestamp: 0,
         usage: None,
         nested_calls: None,
+        duration_ms: None,
+        denied_by: None,
         extra: Extra::new(),
     })))
 }

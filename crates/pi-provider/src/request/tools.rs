@@ -6,7 +6,7 @@ use pi_envelope::{Prompt, Tool};
 use pi_transcript::{Block, Message};
 use serde_json::{Map, Value, json};
 
-use super::{Target, change::Changes, rules::Rules};
+use super::{Target, change::Changes, rules::Rules, schema};
 use crate::{
     call::{Call, Options, ToolChoice},
     error::{CallError, Failure},
@@ -232,12 +232,15 @@ pub(super) fn parallel(
 fn offer<'a>(tool: &'a Tool, changes: &mut Changes) -> Offer<'a> {
     let definition = &tool.definition;
     let parameters = match &definition.parameters {
-        Value::Object(schema) if schema.contains_key("type") => Cow::Borrowed(&definition.parameters),
+        Value::Object(schema) if schema.contains_key("type") => {
+            schema::completed(&definition.parameters).map_or(Cow::Borrowed(&definition.parameters), Cow::Owned)
+        }
         Value::Object(schema) if !schema.is_empty() => {
             changes.changed("tools", format!("the parameters of {} are called an object", definition.name));
             let mut schema = schema.clone();
             schema.insert("type".to_owned(), json!("object"));
-            Cow::Owned(Value::Object(schema))
+            let schema = Value::Object(schema);
+            Cow::Owned(schema::completed(&schema).unwrap_or(schema))
         }
         Value::Object(_) | Value::Null => Cow::Owned(any_object()),
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {

@@ -39,10 +39,22 @@ struct OpenCall {
     /// `ToolCallStarted` was sent.
     started: bool,
     has_arguments: bool,
+    extent: Extent,
+    /// The name came again behind whole arguments, and nothing else with it.
+    is_named_again: bool,
     /// What came of the arguments before the name.
     waiting: String,
     /// The provider runs it.
     is_foreign: bool,
+}
+
+/// How far arguments that come as text have come: whether their first object is closed.
+#[derive(Debug, Default)]
+struct Extent {
+    depth: usize,
+    in_text: bool,
+    is_escaped: bool,
+    is_closed: bool,
 }
 
 /// What a frame says about a call.
@@ -105,6 +117,36 @@ impl<'m, 'a: 'm> CallPiece<'m, 'a> {
             ..Self::default()
         }
     }
+
+    /// Whether an object begins in it, or is all of it.
+    fn begins_arguments(&self) -> bool {
+        self.arguments.is_some_and(|found| match found.as_str() {
+            Some(text) => text.trim_start().starts_with('{'),
+            None => found.to_text() != "{}",
+        })
+    }
+}
+
+impl Extent {
+    fn take(&mut self, text: &str) {
+        for byte in text.bytes() {
+            if self.is_closed {
+                return;
+            }
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' if self.in_text => self.is_escaped = true,
+                b'"' => self.in_text = !self.in_text,
+                _ if self.in_text => {}
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    self.is_closed = self.depth == 0;
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 impl OpenCalls {
@@ -120,6 +162,7 @@ impl OpenCalls {
             return false;
         }
         if let Some(name) = piece.name {
+            call.is_named_again |= call.extent.is_closed;
             call.join_name(name);
         }
         if piece.signature.is_some() {
@@ -127,6 +170,7 @@ impl OpenCalls {
         }
         let arguments = call.next_arguments(piece.arguments, piece.whole_arguments);
         call.has_arguments |= arguments.is_some();
+        call.extent.take(arguments.as_deref().unwrap_or_default());
         let has_begun = !call.name.is_empty();
         // Whoever tells of the beginning tells the whole name.
         if has_begun && (call.has_arguments || piece.begins) {
@@ -182,6 +226,15 @@ impl OpenCalls {
                 self.calls.remove(place).end(out);
                 return None;
             }
+            // Nor do names tell two calls of one tool apart: behind whole arguments, others begin another call.
+            let is_named_again = piece.name.is_some() || call.is_named_again;
+            if piece.id.is_none() && is_named_again && call.extent.is_closed && piece.begins_arguments() {
+                let name = call.name.clone();
+                self.calls.remove(place).end(out);
+                let place = self.open(candidate, piece, out);
+                self.calls[place].name = name;
+                return Some(place);
+            }
             return Some(place);
         }
         if piece.id.is_some() {
@@ -213,6 +266,8 @@ impl OpenCalls {
             signature: None,
             started: false,
             has_arguments: false,
+            extent: Extent::default(),
+            is_named_again: false,
             waiting: String::new(),
             is_foreign: piece.is_foreign,
         });

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Grammar, Leniency, TextCall,
-    json::json_value,
+    json::{json_value, json_values},
     markup::{CALLS, GROUPS},
     tag::{Tag, children, is_name},
 };
@@ -130,11 +130,15 @@ fn read_parameters(elements: &[(Tag, &str)]) -> Map<String, Value> {
 
 /// A call, or a list of calls, as JSON. `name` comes from the tag, and then the body may be the arguments alone.
 pub(super) fn read_json_calls(grammar: &Grammar, body: &str, name: Option<&str>) -> Option<Vec<TextCall>> {
-    let value = match grammar.leniency {
-        Leniency::Strict => serde_json::from_str(body.trim()).ok()?,
-        Leniency::Lenient => json_value(body)?,
-    };
-    named_calls(grammar, value, name)
+    let mut values = match grammar.leniency {
+        Leniency::Strict => vec![serde_json::from_str(body.trim()).ok()?],
+        Leniency::Lenient => json_values(body),
+    }
+    .into_iter();
+    let mut calls = named_calls(grammar, values.next()?, name)?;
+    // Some models write several calls behind one another. What is none of them is no call of theirs either.
+    calls.extend(values.map_while(|value| named_calls(grammar, value, name)).flatten());
+    Some(calls)
 }
 
 fn named_calls(grammar: &Grammar, value: Value, name: Option<&str>) -> Option<Vec<TextCall>> {

@@ -20,10 +20,31 @@ pub(super) struct JsonSearch {
 
 /// The JSON value at the beginning of a text, with the mistakes that models make.
 pub(super) fn json_value(text: &str) -> Option<Value> {
+    let text = unfenced(text);
+    value(&text[..json_end(text)?])
+}
+
+/// The JSON values at the beginning of a text, behind one another with or without commas between them.
+pub(super) fn json_values(text: &str) -> Vec<Value> {
+    let mut rest = unfenced(text);
+    let mut values = Vec::new();
+    while let Some(end) = json_end(rest)
+        && let Some(value) = value(&rest[..end])
+    {
+        values.push(value);
+        rest = rest[end..].trim_start();
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    }
+    values
+}
+
+fn unfenced(text: &str) -> &str {
     let text = text.trim();
-    let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text).trim_start();
-    let end = json_end(text)?;
-    serde_json::from_str(&text[..end]).ok().or_else(|| serde_json::from_str(&without_last_commas(&text[..end])).ok())
+    text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text).trim_start()
+}
+
+fn value(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&without_last_commas(text)).ok())
 }
 
 /// Where the object or list at the beginning of a text ends.

@@ -179,6 +179,26 @@ async fn what_an_answer_is_shows_in_its_first_bytes() {
     assert_eq!(fixture.server.requests().len(), 1, "it would come again");
 }
 
+/// Some servers stream unless they are told not to, in lines as in events.
+#[tokio::test]
+async fn lines_in_the_place_of_a_whole_answer_are_read_as_a_stream() {
+    let changes = json!({"streaming": {
+        "decoder": {"format": "ndjson", "strategy": "own"},
+        "event_map": [
+            {"match": "$.text", "emit": "PartialContentDelta", "extract": {"content": "$.text"}},
+            {"match": "$.reason", "emit": "FinalCandidate", "extract": {"finish_reason": "$.reason"}},
+        ],
+    }});
+    let lines = "{\"text\": \"Hello, \"}\n{\"text\": \"world\"}\n{\"reason\": \"stop\"}\n";
+    let reply = Reply::whole(200, "application/x-ndjson", lines.as_bytes());
+    let fixture = Fixture::with(Script::new().otherwise(reply), changes).await;
+    let said = fixture.complete().await.unwrap().events.into_iter().filter_map(|event| match event {
+        StreamEvent::PartialContentDelta { content, .. } => Some(content),
+        _ => None,
+    });
+    assert_eq!(said.collect::<String>(), "Hello, world");
+}
+
 #[tokio::test]
 async fn unreadable_answers_are_malformed() {
     let broken = Fixture::new(Script::new().otherwise(Reply::json(200, &json!({"odd": 1})))).await;

@@ -61,9 +61,9 @@ fn cases() -> Vec<Case> {
     }});
     let lines = |last: &str| vec!["{\"text\":\"Hello, world\"}\n".to_owned(), format!("{last}\n")];
     let ndjson = |name, last| Case { content_type: "application/x-ndjson", ..case(name, ndjson.clone(), lines(last)) };
-    // Counts may follow a reason that stands alone; behind a text, more of it may follow.
+    // Counts may follow a reason that stands alone; behind one that came with a text, more of it may follow.
     let waiting = |case: Case| Case { waits: seconds(5), ..case };
-    let doubting = |case: Case| Case { waits: Timeouts::USUAL_SILENCE, ..case };
+    let doubting = |case: Case| Case { waits: seconds(30), ..case };
     vec![
         case("anthropic", style("anthropic_event_stream"), sse(&anthropic)),
         case("responses", style("openai_responses"), responses("response.completed", json!({"status": "completed"}))),

@@ -170,7 +170,7 @@ fn check_message(shown: &str, manifest: &Manifest, events: Vec<StreamEvent>) {
     };
     let (mut assembly, mut out) = (Assembly::new(asked), Vec::new());
     events.into_iter().for_each(|event| assembly.push(event, &mut out));
-    assert_eq!(assembly.unfinished_calls().count(), 0, "{shown}");
+    assert_eq!(assembly.unusable_calls().count(), 0, "{shown}");
     let message = assembly.finish(End::Proper, &mut out);
     let AssistantMessage { content, usage, stop_reason, error_message, response_id, .. } = &message;
     assert_eq!((error_message, stop_reason), (&None, &Open::Known(StopReason::ToolUse)), "{shown}: {message:?}");

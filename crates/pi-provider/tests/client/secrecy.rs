@@ -123,6 +123,17 @@ async fn secret_in_an_address_is_sent_and_not_repeated() {
     }
 }
 
+/// A server that leads elsewhere says where, and may put what it was sent into it.
+#[tokio::test]
+async fn credential_in_a_redirection_is_not_repeated() {
+    let to = format!("http://evil.example/{PLANTED}?k={PLANTED}");
+    let fixture = Fixture::new(Script::new().otherwise(Reply::text(307, "").header("location", &to))).await;
+    let error = fixture.stream().await.unwrap_err();
+    let told = "mock-one sends the request elsewhere (307 to http://evil.example/***), where it is not followed";
+    assert_eq!(error.to_string(), told);
+    assert!(!shown(&error).contains(PLANTED), "{}", shown(&error));
+}
+
 /// People put keys into the query of an address under any name, and into headers of their own.
 #[tokio::test(start_paused = true)]
 async fn what_the_base_address_and_headers_carry_is_sent_and_not_repeated() {
@@ -189,10 +200,13 @@ async fn secret_in_the_name_of_a_host_is_not_repeated_when_it_is_not_reached() {
 #[tokio::test]
 async fn credential_that_an_answer_repeats_is_not_handed_on() {
     let id = format!("resp-{PLANTED}");
-    let frame = json!({"id": id, "model": id, "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}],
+    let calls = json!([{"index": 0, "id": id, "type": "function", "function": {"name": id, "arguments": "{}"}}]);
+    let frame = json!({"id": id, "model": id,
+        "choices": [{"index": 0, "delta": {"content": "Hi", "tool_calls": calls}, "finish_reason": id}],
         "usage": {"echo": [id]}});
     let streamed = Reply::events([format!("data: {frame}\n\n"), "data: [DONE]\n\n".to_owned()]);
-    let message = json!({"id": id, "model": id, "choices": [{"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}],
+    let message = json!({"id": id, "model": id,
+        "choices": [{"index": 0, "message": {"content": "Hi", "tool_calls": calls}, "finish_reason": id}],
         "usage": {"echo": [id]}});
     for reply in [streamed, Reply::json(200, &message)] {
         let reply = reply.header("x-request-id", &id);

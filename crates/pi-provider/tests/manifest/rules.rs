@@ -654,6 +654,30 @@ fn words_that_nobody_knows_are_told_with_the_nearest() {
 }
 
 #[test]
+fn rules_that_can_never_say_anything_are_told() {
+    let rules = |rules: &str| {
+        let decoder = "decoder: {format: ndjson, strategy: openai_chat}";
+        and(&format!("capabilities: {{required: [text, streaming]}}\nstreaming:\n  {decoder}\n  event_map:\n{rules}"))
+    };
+    let texts = [
+        rules("    - {match: $.a, emit: ThinkingDelta, extract: {content: $.a}}\n"),
+        rules("    - {match: $.a, emit: PartialContentDelta, extract: {finish_reason: $.a}}\n"),
+        rules(
+            "    - {match: $.a, emit: ThinkingDelta, extract: {thinking: $.a, content: $.b}}\n    - {match: $.e, emit: StreamEnd}\n",
+        ),
+    ];
+    assert_snapshot!(verdicts(&texts), @r#"
+    accepted
+        acme.yaml:19:41: warning[ring2.event-map]: ThinkingDelta is made of none of these fields, so this rule says nothing (streaming.event_map[0].extract)
+            help: write one of thinking, reasoning, signature
+    accepted
+        acme.yaml:19:47: warning[ring2.event-map]: PartialContentDelta is made of none of these fields, so this rule says nothing (streaming.event_map[0].extract)
+            help: write one of content, text, signature
+    accepted
+    "#);
+}
+
+#[test]
 fn values_that_cannot_be_meant_are_told() {
     let texts = [
         and("availability: {check: {method: DELETE, path: /}, interval_ms: 10, fallback: {method: put, path: /}}\n"),

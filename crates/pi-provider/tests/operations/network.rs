@@ -1,13 +1,13 @@
 //! What can be asked beside a chat, over real sockets: a scripted server, the client that also carries chats, typed answers.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use pi_provider::{
     Call, CallError, Manifest, Secret, Side,
     batch::{self, Item, State},
     client::{Client, Settings},
     credential::Credential,
-    embeddings::{Embed, embed},
+    embeddings::{Embed, embed, embed_telling, portions},
     image::{Draw, ImageSource, draw},
     manifest::resilience::{Filter, FilterAction, Strategy},
     operation::Asking,
@@ -64,6 +64,46 @@ fn texts(texts: &[&str]) -> Embed {
 
 fn vectors() -> Value {
     json!({"data": [{"index": 0, "embedding": [0.5]}], "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}})
+}
+
+/// Vectors of one number each.
+fn numbered(numbers: std::ops::Range<u8>) -> Reply {
+    let data = numbers.clone().enumerate().map(|(index, number)| json!({"index": index, "embedding": [number]}));
+    let usage = json!({"prompt_tokens": numbers.len(), "total_tokens": numbers.len()});
+    Reply::json(200, &json!({"data": data.collect::<Vec<_>>(), "usage": usage}))
+}
+
+#[tokio::test]
+async fn more_texts_than_a_request_may_have_go_in_several_and_come_back_in_order() {
+    let script = Script::new().then(numbered(0..3)).then(numbered(3..6)).then(numbered(6..8));
+    let mut scene = Scene::new("openai", script).await;
+    scene.manifest.endpoints.get_mut("embeddings").unwrap().max_inputs = NonZeroU32::new(3);
+    let target = scene.target("text-embedding-3-small");
+    let all: Vec<String> = (0..8).map(|number| format!("text-{number}")).collect();
+    let ask = texts(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut told = Vec::new();
+    let answered = embed_telling(&scene.asking(&target), &ask, |progress| told.push(progress.done)).await.unwrap();
+    assert_eq!(answered.value.vectors, (0..8_u8).map(|number| vec![f32::from(number)]).collect::<Vec<_>>());
+    assert_eq!((told, answered.facts.attempts), (vec![3, 6, 8], 3));
+    assert_eq!(answered.value.usage.and_then(|usage| usage.prompt), Some(8));
+    let sent: Vec<usize> =
+        scene.server.requests().iter().map(|it| it.json()["input"].as_array().unwrap().len()).collect();
+    assert_eq!(sent, [3, 3, 2]);
+    let empty = embed(&scene.asking(&target), &texts(&["a", "b", "c", "d", ""])).await.unwrap_err();
+    assert!(empty.to_string().contains("text 5 is empty"), "{empty}");
+    assert_eq!(scene.server.requests().len(), 3, "nothing is sent of what cannot be sent whole");
+}
+
+/// The most that each takes, as its documentation or its refusals say.
+#[test]
+fn built_in_providers_say_how_many_texts_they_take() {
+    for (provider, most) in [("cohere", 96), ("gemini", 100), ("openai", 2048), ("mistral", 512), ("qwen", 10)] {
+        let all: Vec<String> = vec!["a".to_owned(); most + 1];
+        let ask = Embed { texts: all, dimensions: None, purpose: None };
+        let sizes: Vec<usize> =
+            portions(&built_in(provider), &ask).unwrap().iter().map(|portion| portion.texts.len()).collect();
+        assert_eq!(sizes, [most, 1], "{provider}");
+    }
 }
 
 #[tokio::test]

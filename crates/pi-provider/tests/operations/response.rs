@@ -430,6 +430,14 @@ fn answer_that_failed_in_its_choice_is_refused() {
 }
 
 #[test]
+fn call_that_gemini_could_not_read_is_refused_with_its_words() {
+    let end = json!({"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "Malformed function call: print(x)"});
+    let body = json!({ "candidates": [end] }).to_string();
+    let error = read(&built_in("gemini"), Dialect::GeminiGenerate, &body).unwrap_err();
+    assert_eq!(error.to_string(), "gemini answered: server_error: Malformed function call: print(x)");
+}
+
+#[test]
 fn failed_response_is_refused_with_its_reason() {
     let body = json!({
         "id": "r", "object": "response", "status": "failed", "output": [],

@@ -80,23 +80,49 @@ fn a_result_without_its_call_is_told_by_the_user() {
     );
 }
 
+/// The calls of a conversation and its results, as a request has them: (call id, what the result of it says).
+fn paired(adapter: &str, messages: &Value) -> Vec<(String, String)> {
+    let request = ask(&provider(adapter, json!({})), &prompt(&json!({ "messages": messages })), &quiet()).unwrap();
+    let body = body(&request);
+    let texts = body.get("messages").or_else(|| body.get("input")).unwrap().as_array().unwrap();
+    let blocks =
+        || texts.iter().flat_map(|text| [text].into_iter().chain(text["content"].as_array().into_iter().flatten()));
+    let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let chat =
+        texts.iter().flat_map(|text| text["tool_calls"].as_array().into_iter().flatten()).map(|it| words(&it["id"]));
+    let others = blocks().filter_map(|it| match it["type"].as_str()? {
+        "tool_use" => Some(words(&it["id"])),
+        "function_call" => Some(words(&it["call_id"])),
+        _ => None,
+    });
+    let ids: Vec<String> = chat.chain(others).collect();
+    let result = |id: &str| {
+        let is_its = |it: &&Value| ["tool_call_id", "tool_use_id", "call_id"].iter().any(|key| it[*key] == *id);
+        let said = blocks().filter(is_its).find_map(|it| it.get("content").or_else(|| it.get("output")));
+        said.map(words).unwrap_or_default()
+    };
+    ids.into_iter().map(|id| (id.clone(), result(&id))).collect()
+}
+
+/// Some servers count their calls anew in every turn, or give two calls of a turn one id; others refuse that.
 #[test]
-fn a_result_belongs_to_the_call_before_it_where_ids_are_used_again() {
-    check(
-        "openai",
-        json!({}),
-        &json!([
-            {"role": "assistant", "content": [call("a")]}, result("a", "one"),
-            {"role": "assistant", "content": [call("a")]}, result("a", "two"),
-        ]),
-        &json!([
-            {"role": "assistant", "content": null, "tool_calls": [chat_call("a")]},
-            {"role": "tool", "tool_call_id": "a", "content": "one"},
-            {"role": "assistant", "content": null, "tool_calls": [chat_call("a")]},
-            {"role": "tool", "tool_call_id": "a", "content": "two"},
-        ]),
-        &[],
-    );
+fn ids_that_are_used_again_become_different_and_keep_their_results() {
+    let turns = json!([
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": [call("c0")]}, result("c0", "one"),
+        {"role": "assistant", "content": [call("c0"), call("c0")]}, result("c0", "two"), result("c0", "three"),
+        {"role": "assistant", "content": [call("c1")]}, result("c1", "four"),
+    ]);
+    for adapter in ["openai", "anthropic", "responses"] {
+        let pairs = paired(adapter, &turns);
+        let (ids, results): (Vec<String>, Vec<String>) = pairs.into_iter().unzip();
+        assert_eq!(results, ["one", "two", "three", "four"], "{adapter} {ids:?}");
+        assert_eq!((ids[0].as_str(), ids[3].as_str()), ("c0", "c1"), "{adapter}");
+        assert!(ids[1] != ids[0] && ids[2] != ids[0] && ids[1] != ids[2], "{adapter} {ids:?}");
+        let before = paired(adapter, &json!(turns.as_array().unwrap()[..6]));
+        let before: Vec<String> = before.into_iter().map(|(id, _)| id).collect();
+        assert_eq!(before, ids[..3], "what is sent once is sent again: caches rely on it");
+    }
 }
 
 #[test]
@@ -405,7 +431,7 @@ fn thoughts_without_their_encrypted_content_stay_away_and_so_do_ids() {
 }
 
 #[test]
-fn a_schema_without_a_type_keeps_its_members() {
+fn a_schema_says_what_providers_insist_on_and_keeps_its_members() {
     let schemas = [
         (
             json!({"properties": {"path": {"type": "string"}}, "required": ["path"]}),
@@ -416,6 +442,12 @@ fn a_schema_without_a_type_keeps_its_members() {
             json!({"$ref": "#/a"}),
             json!({"$ref": "#/a", "type": "object"}),
             vec!["changed tools: the parameters of read are called an object"],
+        ),
+        (json!({"type": "object"}), json!({"type": "object", "properties": {}}), vec![]),
+        (
+            json!({"type": "object", "properties": {"all": {"type": "array"}}}),
+            json!({"type": "object", "properties": {"all": {"type": "array", "items": {}}}}),
+            vec![],
         ),
         (json!({}), json!({"type": "object", "properties": {}}), vec![]),
         (json!(null), json!({"type": "object", "properties": {}}), vec![]),

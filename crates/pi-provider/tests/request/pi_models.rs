@@ -27,6 +27,17 @@ fn request(providers: &Value, name: &str, said: &Value, options: &Options) -> Re
     build(&target, Call { prompt: &prompt(said), options }, Mode::Stream).unwrap()
 }
 
+/// Where a chat with a model of a `models.json` goes while `OLLAMA_HOST` is set.
+fn moved(providers: &Value, name: &str, host: &str) -> String {
+    let catalog = catalog(&json!({ "providers": providers }));
+    let found = catalog.find_model(name).unwrap();
+    let asked = Asked { model: &found.id, known: found.model, base_url: None };
+    let environment = |name: &str| (name == "OLLAMA_HOST").then(|| host.to_owned());
+    let target = found.entry.target(asked, &environment);
+    let request = build(&target, Call { prompt: &prompt(&hello()), options: &Options::plain() }, Mode::Stream).unwrap();
+    request.address.url.to_string()
+}
+
 fn hello() -> Value {
     json!({"system": "Be kind.", "messages": [{"role": "user", "content": "Hello!"}]})
 }
@@ -44,6 +55,24 @@ fn compat_request(api: &str, compat: &Value, said: &Value, options: &Options) ->
     let models = json!([{"id": "m", "reasoning": true}]);
     let local = json!({"local": {"baseUrl": "http://127.0.0.1:9/v1", "api": api, "compat": compat, "models": models}});
     request(&local, "local/m", said, options)
+}
+
+/// `OLLAMA_HOST` is a variable of the server, and many set it to make that listen.
+#[test]
+fn an_address_that_somebody_wrote_is_not_moved_by_a_variable() {
+    let written = |url: &str| json!({"ollama": {"baseUrl": url, "api": "openai-completions", "apiKey": "k", "models": [{"id": "x"}]}});
+    for host in ["127.0.0.1:18742", "0.0.0.0", ":11434", "http://127.0.0.1:11434", "two words"] {
+        for (url, asked) in [
+            ("http://127.0.0.1:18741/v1", "http://127.0.0.1:18741/v1/chat/completions"),
+            ("https://ollama.corp.example/v1", "https://ollama.corp.example/v1/chat/completions"),
+        ] {
+            assert_eq!(moved(&written(url), "ollama/x", host), asked, "{host}");
+        }
+    }
+    // One that only adds a model leaves the address to the manifest and its variable.
+    let only_a_model = json!({"ollama": {"models": [{"id": "x"}]}});
+    let asked = "http://127.0.0.1:18742/v1/chat/completions";
+    assert_eq!(moved(&only_a_model, "ollama/x", "127.0.0.1:18742"), asked);
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn messages_of_chat_completions_come_out_as_they_went_in() {
 fn options_among_the_parameters_are_taken_for_what_they_are() {
     let messages = json!([{"role": "user", "content": "x"}]);
     let parameters = json!({
-        "tools": [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}],
+        "tools": [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}}],
         "tool_choice": {"type": "function", "function": {"name": "f"}},
         "parallel_tool_calls": false,
         "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "string"}, "strict": true}},

@@ -2,7 +2,7 @@
 
 use pi_provider::{
     Dialect, ErrorCode, Failure, Finish, Pipeline, StreamEvent, Termination,
-    assembly::{Asked, Assembly, End, unfinished_calls},
+    assembly::{Asked, Assembly, CallFault, End, malformed_calls, unfinished_calls},
     manifest::model::Pricing,
 };
 use pi_transcript::{AssistantMessageEvent, Block, ModelId, ProviderId, ThinkingLevel, message::AssistantMessage};
@@ -142,7 +142,7 @@ fn arguments_can_be_read_while_they_stream() {
         json!({"path": "/tmp/x", "lines": [10, true]}),
     ];
     assert_eq!(seen, expected);
-    assert_eq!(assembly.unfinished_calls().count(), 0);
+    assert_eq!(assembly.unusable_calls().count(), 0);
 }
 
 #[test]
@@ -152,7 +152,8 @@ fn calls_may_arrive_side_by_side_and_unfinished_ones_are_known() {
     for event in [call("a"), call("b"), arguments("b", "{\"n\":"), arguments("a", "{\"m\":1}"), arguments("b", "2")] {
         assembly.push(event, &mut steps);
     }
-    assert_eq!(assembly.unfinished_calls().map(|id| id.as_str()).collect::<Vec<_>>(), ["b"]);
+    let unusable: Vec<_> = assembly.unusable_calls().map(|(id, fault)| (id.as_str(), fault)).collect();
+    assert_eq!(unusable, [("b", CallFault::Cut)]);
     let message = assembly.finish(End::Broken("the connection was closed".to_owned()), &mut steps);
     assert_eq!(message.error_message.as_deref(), Some("the connection was closed"));
     assert!(matches!(steps.last(), Some(AssistantMessageEvent::Error { .. })));
@@ -180,6 +181,20 @@ fn cut_calls_are_told_in_the_message_of_a_proper_end() {
     assert_eq!(unfinished_calls(&read), ["b".into()]);
     let (aborted, _) = assemble(events(), End::Aborted);
     assert_eq!(aborted.get("diagnostics"), None, "nobody runs calls of an answer that was stopped");
+}
+
+#[test]
+fn malformed_calls_are_told_with_what_is_wrong_and_what_was_written() {
+    let fenced = "```json\n{}\n```";
+    let events =
+        vec![call("a"), arguments("a", "null"), call("b"), arguments("b", "```json"), arguments("b", &fenced[7..])];
+    let (message, _) = assemble(events, End::Proper);
+    let details = json!({"toolCallId": "b", "reason": "they do not begin with a brace", "written": fenced});
+    assert_eq!(message["diagnostics"], json!([{"type": "malformed_tool_call", "timestamp": 5, "details": details}]));
+    assert_eq!(message["content"][0]["arguments"], json!({}), "null stands for no arguments");
+    let read: AssistantMessage = serde_json::from_value(message).unwrap();
+    assert_eq!(malformed_calls(&read), [("b".into(), "they do not begin with a brace".to_owned())]);
+    assert_eq!(unfinished_calls(&read), []);
 }
 
 #[test]

@@ -162,6 +162,46 @@ fn input_is_filtered_in_every_dialect_and_only_where_there_is_text() {
     assert_eq!(error.to_string(), "guardrail pii_detection blocked the prompt");
 }
 
+/// Tools come from servers and extensions, schemas and parameters from people: a word that must not go out is in none of them.
+#[test]
+fn what_is_sent_beside_the_conversation_is_looked_through() {
+    let tool = |name: &str, description: &str, parameters: Value| {
+        json!({"tools": [{"type": "function",
+            "function": {"name": name, "description": description, "parameters": parameters}}]})
+    };
+    let property = |name: &str, schema: Value| json!({"type": "object", "properties": {name: schema}});
+    let bare = || json!({"type": "object", "properties": {}});
+    for mut payload in [
+        tool("moon", "", bare()),
+        tool("f", "about the moon", bare()),
+        tool("f", "", property("moon", json!({"type": "string"}))),
+        tool("f", "", property("x", json!({"enum": ["sun", "moon"]}))),
+        tool("f", "", property("x", json!({"type": "string", "description": "of the moon"}))),
+        json!({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": property("moon", json!({}))}}}),
+        tool("f", "", property("url", json!({"type": "string", "description": "of the moon"}))),
+        json!({"user": "moon"}),
+        json!({"stop": ["moon"]}),
+    ] {
+        let error = compile(&words("block")).filter_input(&mut payload).unwrap_err();
+        assert_eq!(blocked(&error), "guardrail house_rules blocked the prompt", "{payload}");
+    }
+    let mut passes = json!({"model": "moon", "messages": [{"role": "user", "content": "x"}], "tool_choice": "moon",
+        "reasoning_effort": "moon"});
+    assert_eq!(compile(&words("block")).filter_input(&mut passes).unwrap(), [], "words of the API");
+    let mut payload =
+        tool("moon", "ask ada@example.com about the moon", property("moon", json!({"title": "the moon"})));
+    let findings = compile(&words("mask")).filter_input(&mut payload).unwrap();
+    assert_eq!(shown(&findings), "house_rules Mask left in 2 of the prompt, house_rules Mask in 2 of the prompt");
+    assert_eq!(
+        findings[0].to_string(),
+        "guardrail house_rules found something in names or values of tools, schemas or settings of the request, and did not \
+         mask it there"
+    );
+    let function = &payload["tools"][0]["function"];
+    assert_eq!(function["description"], "ask ada@example.com about the [REDACTED]");
+    assert_eq!(function["parameters"]["properties"]["moon"], json!({"title": "the [REDACTED]"}));
+}
+
 #[test]
 fn held_text_comes_before_the_next_event() {
     let mut guard = compile(&words("mask")).stream_output();

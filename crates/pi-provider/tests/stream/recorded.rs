@@ -319,7 +319,7 @@ fn halves_of_a_character_are_put_together() {
     chat(&lost, "content \"so \"\nend unknown\n", Ending { unread: 1, ..COMPLETE });
 }
 
-/// Servers that number every call alike and give no ids tell them apart by their names alone.
+/// Servers that number every call alike and give no ids tell them apart by their names alone, and by whole arguments.
 #[test]
 fn calls_of_one_number_without_ids_are_told_apart_by_name() {
     let call = |name: Value, arguments: &str| {
@@ -342,6 +342,18 @@ fn calls_of_one_number_without_ids_are_told_apart_by_name() {
     assert_eq!(called(&two), [r#"read{"path":"/1"}"#, r#"ls{"path":"/2"}"#]);
     let one = [call(json!("read"), r#"{"path":"#), call(json!("read"), r#""/1"}"#), call(Value::Null, " ")];
     assert_eq!(called(&one), [r#"read{"path":"/1"} "#], "a name that is repeated");
+    let alike = [call(json!("read"), r#"{"path":"/1"}"#), call(json!("read"), r#"{"path":"/2"}"#)];
+    assert_eq!(called(&alike), [r#"read{"path":"/1"}"#, r#"read{"path":"/2"}"#], "whole arguments of one tool");
+    let brace = [call(json!("read"), r#"{"path":"}\""#), call(json!("read"), r#"{"}"#), call(json!("read"), "")];
+    assert_eq!(called(&brace), [r#"read{"path":"}\"{"}"#], "a brace inside of a text closes nothing");
+    let parted = [
+        call(json!("read"), ""),
+        call(Value::Null, r#"{"path":"/1"}"#),
+        call(json!("read"), ""),
+        call(Value::Null, r#" {"path":"#),
+        call(Value::Null, r#""/2"}"#),
+    ];
+    assert_eq!(called(&parted), [r#"read{"path":"/1"}"#, r#"read {"path":"/2"}"#], "each behind its name");
 }
 
 #[test]
@@ -791,6 +803,18 @@ fn an_answer_that_failed_in_its_choice_is_a_failure() {
         let error: Vec<&str> = told.lines().filter(|line| line.starts_with("error")).collect();
         assert_eq!((error, ending), (vec![format!("error {expected}").as_str()], failed), "{end}");
     }
+}
+
+/// Gemini throws such a call away and says in words what it was.
+#[test]
+fn call_that_gemini_could_not_read_is_an_error_with_its_words() {
+    let end = json!({"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "Malformed function call: print(x)"});
+    let pipeline = pipeline(Dialect::GeminiGenerate, json!({ "decoder": sse() }));
+    let (events, ending) = decode(&pipeline, [frames(&[json!({ "candidates": [end] })]).as_bytes()]);
+    let told = transcribe(&events);
+    let error = "error server_error: Malformed function call: print(x) (MALFORMED_FUNCTION_CALL)";
+    assert!(told.lines().any(|line| line == error), "{told}");
+    assert_eq!(ending.outcome, Outcome::Failed);
 }
 
 #[test]

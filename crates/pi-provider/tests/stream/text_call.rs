@@ -44,6 +44,18 @@ two
     check(strict(), text, &["One\ntwo\nthree", "a {}", r#"b {"x":1}"#]);
 }
 
+#[test]
+fn calls_behind_one_another_in_one_tag_are_all_made() {
+    for between in [",", " , ", "\n", ""] {
+        let text = format!(
+            r#"<tool_call>{{"name":"a","arguments":{{}}}}{between}{{"name":"b","arguments":{{"x":1}}}}</tool_call>"#
+        );
+        check(lenient(), &text, &["", "a {}", r#"b {"x":1}"#]);
+    }
+    let text = r#"<tool_call>{"name":"a","arguments":{}} {"x":1}</tool_call>"#;
+    check(lenient(), text, &["", "a {}"]);
+}
+
 /// The end of a call is behind its JSON, whatever stands in there.
 #[test]
 fn closing_tag_in_a_text_of_a_call_ends_nothing() {

@@ -181,6 +181,10 @@ fn value_at(text: &str, key: &Key, separator: Separator, start: usize, counted: 
     if key::is_long_header(name) && separator == Separator::Colon {
         return hidden(text, key, start..line_end(bytes, start, key.opening)).map(Span::mark);
     }
+    // The password of a user in an address, which was hidden before: what follows is the host.
+    if separator == Separator::Colon && text[start..].strip_prefix(MARK).is_some_and(|rest| rest.starts_with('@')) {
+        return None;
+    }
     let mut end = bare_end(bytes, start);
     if key::is_long_header(name) && is_scheme(&bytes[start..end]) && bytes.get(end) == Some(&b' ') {
         end = bare_end(bytes, end + 1);

@@ -12,7 +12,7 @@ use pi_redact::{Evidence, Options, Personal, Redactor, is_secret_key};
 use serde_json::Value;
 
 use crate::{
-    manifest::endpoint::{is_harmless, is_scheme, is_variable},
+    manifest::endpoint::{is_harmless, is_key, is_scheme, is_variable},
     secret::HIDDEN,
 };
 
@@ -154,11 +154,18 @@ impl Reader {
                     let comment = value.find(" #").unwrap_or(value.len());
                     format!("{key}:{}{}", stars(&value[..comment]), &value[comment..])
                 }
+                // No part of the format is called so; people who write it mean the credential.
+                Some((key, value)) if name(key) == "key" && !matches!(bare(value), "" | "null") => {
+                    let comment = value.find(" #").unwrap_or(value.len());
+                    let shown =
+                        if is_variable(bare(value)) { value[..comment].to_owned() } else { stars(&value[..comment]) };
+                    format!("{key}:{shown}{}", &value[comment..])
+                }
                 Some((key, value)) if ADDRESSES.contains(&name(key)) => {
-                    format!("{}:{}", hide(key), hide_query(&hide(value)))
+                    format!("{}:{}", hide(key), hide_query(&hide(value), |_| true))
                 }
                 Some((key, value)) if !is_secret(name(key)) => {
-                    format!("{}:{}", hide(key), hide(value))
+                    format!("{}:{}", hide(key), hide_query(&hide(value), is_key))
                 }
                 Some((key, value)) if hide(part) != part => {
                     let comment = value.find(" #").unwrap_or(value.len());
@@ -208,13 +215,13 @@ impl Reader {
 /// Members that hold the address of a provider, in whose query people put keys under any name.
 const ADDRESSES: [&str; 3] = ["base_url", "base_url_template", "baseUrl"];
 
-/// Stars for the values in the query of an address; names of variables stay.
-fn hide_query(value: &str) -> String {
+/// Stars for the values in the query of an address whose names are such; names of variables stay.
+fn hide_query(value: &str, is_hidden: impl Fn(&str) -> bool) -> String {
     let Some(begin) = value.find('?').map(|at| at + 1) else { return value.to_owned() };
     let end = value[begin..].find(|letter: char| letter.is_whitespace() || "\"'".contains(letter));
     let end = end.map_or(value.len(), |length| begin + length);
     let pair = |pair: &str| match pair.split_once('=') {
-        Some((name, value)) if !is_variable(value) => format!("{name}={}", stars(value)),
+        Some((name, value)) if is_hidden(name) && !is_variable(value) => format!("{name}={}", stars(value)),
         Some(_) | None => pair.to_owned(),
     };
     let query: Vec<String> = value[begin..end].split('&').map(pair).collect();
@@ -314,6 +321,7 @@ mod tests {
             "extra_headers:\n  - name: anthropic-version\n    value: \"2023-06-01\"\nid: acme\n",
             "extra_headers: [{ name: user-agent, value: pi }]\nheaders: { x-title: pi, x-key: \"${X_KEY}\" }\nid: acme\n",
             "headers:\n  x-key: ${X_KEY} # why\nid: acme\nprefix: Token\n",
+            "  key: ${X_KEY} # why\n  chat: /chat?alt=sse&key=${X_KEY}\n",
         ] {
             assert_eq!(masked(text), text);
         }
@@ -335,6 +343,12 @@ mod tests {
                 "  base_url: \"https://acme.example/v1?tenant=open&x=${X}\" # ?a=b",
                 "  base_url: \"https://acme.example/v1?tenant=****&x=${X}\" # ?a=b",
             ),
+            (
+                "list_models: { path: /models?key=open&limit=9, method: GET } # ?key=b",
+                "list_models: { path: /models?key=****&limit=9, method: GET } # ?key=b",
+            ),
+            ("  chat: \"/chat?token=open&v=${V}\"", "  chat: \"/chat?token=****&v=${V}\""),
+            ("auth: { type: bearer, key: open, token_env: K }", "auth: { type: bearer, key: ****, token_env: K }"),
             ("api_key:\n  opensesame\nid: acme\n", "api_key:\n  **********\nid: acme\n"),
             ("api_key: |\n  open\n  sesame\nid: acme\n", "api_key: |\n  ****\n  ******\nid: acme\n"),
             (

@@ -126,7 +126,7 @@ const FLAGS: [&str; 6] = [
 /// Flags are switches; one that is something else is left out, and its neighbours stay.
 fn flags(node: &Node, path: &str, report: &mut Report<'_>) -> FeatureFlags {
     let Some(members) = node.as_map() else {
-        report.error(Rule::FeatureFlags, node.at, path, format!("an object is expected, not {}", node.kind()));
+        report.warning(Rule::FeatureFlags, node.at, path, format!("an object is expected, not {}", node.kind()));
         return FeatureFlags::default();
     };
     let mut flags = FeatureFlags::default();

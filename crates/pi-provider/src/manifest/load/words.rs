@@ -11,7 +11,7 @@ use crate::{
         media,
         tree::{Member, Node},
     },
-    stream::rule::{EVENTS, FIELDS, Kind},
+    stream::rule::{EVENTS, FIELDS, Kind, Role},
 };
 
 /// What an operation may be spoken like.
@@ -111,6 +111,9 @@ fn events(streaming: &Node, report: &mut Report<'_>) {
         word.tell_unknown("is not an event that is known; it is handed on under that name and says nothing", report);
         let is_standard = emit.as_str().is_some_and(|name| Kind::of(name) != Kind::Other);
         let fields = rule.member("extract").or_else(|| rule.member("fields"));
+        if let (Some(name), Some(fields)) = (emit.as_str(), fields) {
+            mute(name, fields, &format!("{path}.extract"), report);
+        }
         for member in members(fields.filter(|_| is_standard).map(|it| &it.node)) {
             let Some(meant) = slip(&member.key, &FIELDS) else { continue };
             let path = format!("{path}.extract.{}", member.key);
@@ -119,6 +122,21 @@ fn events(streaming: &Node, report: &mut Report<'_>) {
             report.hint(format!("did you mean {meant}?"));
         }
     }
+}
+
+/// Tells of a rule none of whose fields the event is made of: it never says anything.
+fn mute(event: &str, fields: &Member, path: &str, report: &mut Report<'_>) {
+    let telling = Kind::of(event).telling();
+    let written = members(Some(&fields.node));
+    // A slip is told by itself.
+    let tells = |member: &Member| telling.contains(&Role::of(slip(&member.key, &FIELDS).unwrap_or(&member.key)));
+    if telling.is_empty() || written.is_empty() || written.iter().any(tells) {
+        return;
+    }
+    let needed: Vec<&str> = FIELDS.into_iter().filter(|field| telling.contains(&Role::of(field))).collect();
+    let message = format!("{event} is made of none of these fields, so this rule says nothing");
+    report.warning(Rule::EventMap, fields.at, path, message);
+    report.hint(format!("write one of {}", needed.join(", ")));
 }
 
 fn dialect(node: Option<&Node>, path: String, rule: Rule, report: &mut Report<'_>) {

@@ -146,6 +146,29 @@ impl Kind {
         }
     }
 
+    /// The fields of which a rule for this event must have one: without all of them it says nothing, whatever comes. Empty
+    /// where the event says something by itself.
+    pub(crate) fn telling(self) -> &'static [Role] {
+        match self {
+            Self::Content => &[Role::Content, Role::Signature],
+            Self::Thinking => &[Role::Thinking, Role::Signature],
+            Self::CallStarted | Self::CallPiece => {
+                &[Role::ToolName, Role::CallId, Role::Arguments, Role::WholeArguments, Role::Calls]
+            }
+            Self::Metadata | Self::FinalCandidate => &[
+                Role::Usage,
+                Role::PromptTokens,
+                Role::CompletionTokens,
+                Role::TotalTokens,
+                Role::ResponseId,
+                Role::Model,
+                Role::FinishReason,
+                Role::Refused,
+            ],
+            Self::CallEnded | Self::End | Self::Error | Self::Other => &[],
+        }
+    }
+
     /// Whether it is said once however many rules say it; pieces are handed on as they come, and would come twice.
     pub(crate) fn is_fact(self) -> bool {
         match self {
@@ -166,7 +189,7 @@ impl Kind {
 }
 
 impl Role {
-    pub(super) fn of(field: &str) -> Self {
+    pub(crate) fn of(field: &str) -> Self {
         match field {
             "content" | "text" => Self::Content,
             "thinking" | "reasoning" => Self::Thinking,
