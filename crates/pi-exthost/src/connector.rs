@@ -19,7 +19,7 @@ use serde_json::json;
 use pi_extproto::{
     Object,
     capability::{Capability, derive},
-    connector::{Call, fs::FsCall, tool::ToolUse},
+    connector::{Call, fs::FsCall, session::SessionCall, tool::ToolUse},
     host::{CheckedCall, ErrorCode, HostError},
 };
 use pi_policy::Action;
@@ -46,6 +46,11 @@ pub(crate) async fn execute(
         Call::Credentials(call) => {
             desk.authorize(action, terms).await?;
             environment::unlock(desk, call).await
+        }
+        // Extensions name models while they load, as they may in Pi.
+        Call::Session(SessionCall::GetModels) if terms.occasion == Occasion::Loading => {
+            desk.authorize(action, terms).await?;
+            session::known_models(desk)
         }
         Call::Session(_) | Call::Ui(_) if terms.occasion == Occasion::Loading => Err(not_yet()),
         Call::Session(call) => {

@@ -15,6 +15,7 @@ mod output;
 mod picture;
 mod record;
 mod tracing;
+mod welcome;
 
 use std::{
     borrow::Borrow,
@@ -50,6 +51,7 @@ use pi_transcript::{ToolCallId, ToolOutput};
 pub(crate) use self::feed::{Dry, Pieces, Sluice};
 pub(crate) use self::figures::Counters;
 pub(crate) use self::haul::Haul;
+pub(crate) use self::welcome::Turn;
 pub use self::{
     feed::{Feed, Intake, Results},
     figures::Figures,
@@ -62,6 +64,7 @@ use self::{
     haul::Untaken,
     load::{Load, Pending, TooMuch},
     record::Record,
+    welcome::Welcome,
 };
 pub use crate::ledger::Occasion;
 use crate::{
@@ -71,7 +74,7 @@ use crate::{
     guest::{GuestId, Introduction},
     launcher::Identity,
     ledger::{
-        Allowance, CallNote, Pen,
+        CallNote, Pace, Pen,
         flood::{Flood, Passage},
     },
     port::{Canvas, ControlPass, Conversation, Drawing},
@@ -87,7 +90,7 @@ const OTHERS: [&str; 3] = ["extension-data", "server", "cache"];
 const READERS: usize = 2;
 
 /// Notices that a person is shown of one guest: nobody reads more.
-const NOTICES: Allowance = Allowance { lines: 50, span: Duration::from_secs(10), bytes: 0 };
+const NOTICES: Pace = Pace { most: 50, span: Duration::from_secs(10) };
 
 /// One guest's counter at its host. Clones are the same.
 #[derive(Clone)]
@@ -132,13 +135,15 @@ pub(crate) struct Inner {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) conversation: Conversation,
     pub(crate) pen: Pen,
-    pub(crate) counters: Counters,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) gates: Gates,
     pub(crate) clients: http::Clients,
     /// Denials that a person has been told of: their targets, by kind.
     told: Mutex<HashMap<String, BTreeSet<String>>>,
     /// What a person was shown of it lately.
     notices: Mutex<Flood>,
+    /// How a person took what it asked.
+    welcome: Mutex<Welcome>,
     /// What it asked for lately.
     flow: Mutex<Flood>,
     slots: Semaphore,
@@ -168,7 +173,7 @@ impl Desk {
             let folder = folder.to_owned();
             move |fault| NoDesk::Folder { folder, fault }
         };
-        let mut places = fittings.folders.places().map_err(bad(&fittings.folders.project))?.guarding_home();
+        let mut places = fittings.folders.places().map_err(bad(&fittings.folders.project))?.for_extension();
         let own = identity.own.folders.iter().map(|folder| (Root::Own, folder));
         // An extension that lies in the project may do there what it may do in any project.
         let own = own.filter(|(_, folder)| !is_same(folder, &fittings.folders.project));
@@ -191,11 +196,12 @@ impl Desk {
             held: OnceLock::new(),
             places,
             workspace: Arc::new(workspace),
-            counters: Counters::default(),
+            counters: house.counters_of(&identity),
             gates: Gates::default(),
             clients: http::Clients::default(),
             told: Mutex::default(),
             notices: Mutex::new(Flood::new(NOTICES, (fittings.now)())),
+            welcome: Mutex::default(),
             flow: Mutex::new(Flood::new(fittings.limits.calls, (fittings.now)())),
             slots: Semaphore::new(fittings.limits.in_flight),
             waiting: AtomicUsize::new(0),

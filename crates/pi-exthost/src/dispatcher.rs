@@ -1,7 +1,7 @@
 //! What the desks of a session share: the one place where host calls are decided, done and recorded.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fmt, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
@@ -25,12 +25,12 @@ use crate::{
     connector::http::Resolver,
     consent::{GrantsFault, Rulebook},
     data,
-    desk::{Desk, Figures, Inner, Output, Terms},
+    desk::{Counters, Desk, Figures, Inner, Output, Terms},
     guest::GuestId,
     guests::Guests,
     launcher::Identity,
-    ledger::{Allowance, Ledger},
-    port::SessionPort,
+    ledger::{Ledger, Pace},
+    port::{ModelInfo, SessionPort},
     private,
     servers::Servers,
     trace::Trace,
@@ -62,6 +62,8 @@ pub struct Fittings {
     pub proxy: Option<ProxyFinder>,
     /// Where raw keys come from; without it there are none.
     pub keys: Option<KeyRing>,
+    /// The models that are known before a session is there to be asked; without it there are none.
+    pub models: Option<ModelList>,
     pub trace: Option<Trace>,
     pub limits: Limits,
     pub now: fn() -> Moment,
@@ -69,6 +71,9 @@ pub struct Fittings {
 
 /// Finds the key of a provider; nothing if there is none.
 pub type KeyRing = Arc<dyn Fn(ProviderId) -> BoxFuture<'static, Option<Credential>> + Send + Sync>;
+
+/// Tells which models the program knows, with or without a key.
+pub type ModelList = Arc<dyn Fn() -> Vec<ModelInfo> + Send + Sync>;
 
 /// Finds the proxy that leads to a URL; nothing if none does.
 pub type ProxyFinder = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -78,7 +83,7 @@ pub type ProxyFinder = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 pub struct Limits {
     /// Calls in a span of time. Those beyond are refused, and counted in the ledger together: a flood would push what was
     /// recorded before out of it.
-    pub calls: Allowance,
+    pub calls: Pace,
     /// Calls at work at the same time; others wait.
     pub in_flight: usize,
     /// Calls that may wait for their turn.
@@ -106,7 +111,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            calls: Allowance { lines: 50_000, span: Duration::from_secs(60), bytes: 0 },
+            calls: Pace { most: 50_000, span: Duration::from_secs(60) },
             in_flight: 64,
             waiting: 1024,
             params_bytes: 32 << 20,
@@ -138,9 +143,15 @@ pub(crate) struct House {
     pub(crate) streams: TaskTracker,
     /// What people are being told.
     pub(crate) notices: TaskTracker,
+    /// What was counted of each guest, by who it is: one that is loaded anew, or switched off and on, goes on with it. A lock and
+    /// no task: it is held for a look-up.
+    counters: Mutex<HashMap<Who, Arc<Counters>>>,
     /// Desks own us, so we do not own them. A lock and no task: they are made and looked at now and then.
     desks: Mutex<Vec<Known>>,
 }
+
+/// The name of a guest, and where it comes from: another from elsewhere may have the same name.
+type Who = (GuestId, Vec<String>);
 
 /// What is known of a desk, as long as it is there and afterwards.
 struct Known {
@@ -167,6 +178,7 @@ impl Dispatcher {
             servers: Servers::default(),
             streams: TaskTracker::new(),
             notices: TaskTracker::new(),
+            counters: Mutex::default(),
             desks: Mutex::default(),
         };
         Self { house: Arc::new(house) }
@@ -274,6 +286,13 @@ impl Dispatcher {
 impl House {
     fn desks(&self) -> std::sync::MutexGuard<'_, Vec<Known>> {
         self.desks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was counted of a guest so far.
+    pub(crate) fn counters_of(&self, identity: &Identity) -> Arc<Counters> {
+        let who = (identity.id.clone(), identity.origins.clone());
+        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(counters.entry(who).or_default())
     }
 
     /// The desk of a guest, as long as it is there.

@@ -58,6 +58,11 @@ pub trait Guest: Send + Sync {
         Condition::Running
     }
 
+    /// Waits while its condition is [`Condition::Starting`].
+    fn started(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+
     /// How many bytes of memory it has now; nothing where nobody can tell. It may have to be asked, so bound the waiting.
     fn memory(&self) -> BoxFuture<'_, Option<u64>> {
         async { None }.boxed()

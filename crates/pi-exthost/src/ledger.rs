@@ -33,7 +33,7 @@ use pi_redact::Redactor;
 
 use self::{book::Book, line::Line, spent::Spent, writer::Order};
 pub use self::{
-    flood::Allowance,
+    flood::{Allowance, Pace},
     pen::{Occasion, Pen, Span},
 };
 pub(crate) use self::{

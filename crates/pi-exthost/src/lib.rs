@@ -36,7 +36,7 @@ pub use self::{
     connector::http::{Resolver, SystemResolver},
     consent::{GrantsFile, Rulebook, Seen, SeenFile},
     desk::{Desk, Feed, Figures, Hauled, Held, Occasion, Output, Pipes, Terms, Weighed},
-    dispatcher::{Dispatcher, Fittings, KeyRing, Limits, ProxyFinder},
+    dispatcher::{Dispatcher, Fittings, KeyRing, Limits, ModelList, ProxyFinder},
     drawings::Drawings,
     exchange::Exchange,
     guest::{Ask, Guest, GuestFault, GuestId, Registration},

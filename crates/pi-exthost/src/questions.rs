@@ -5,12 +5,16 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    pin::pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use tokio::{
-    sync::oneshot,
+    sync::{Notify, oneshot},
     time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
@@ -25,9 +29,6 @@ use crate::{
     port::{Notice, Settled},
 };
 
-/// How long a person has where the question does not say.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// Questions of one session that may be open at a time; further ones are cancelled at once.
 pub const MOST_OPEN: usize = 1000;
 
@@ -40,10 +41,31 @@ const HOST: &str = "agent";
 /// Whether there is a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Here, or coming back before the question times out.
+    /// Here, or coming back before the question lapses.
     Somebody,
     /// Every question is cancelled at once, and nothing is shown but notices.
     Nobody,
+}
+
+/// When a question is given up that names no time, while no client is there that could answer it. As long as one is there,
+/// it waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lapse {
+    Never,
+    After(Duration),
+}
+
+/// How many clients see the questions of a session. Clones are the same, and none of them keeps the session alive.
+#[derive(Debug, Clone, Default)]
+pub struct Attendance {
+    presence: Arc<Presence>,
+}
+
+#[derive(Debug, Default)]
+struct Presence {
+    clients: AtomicUsize,
+    /// Wakes questions that wait for somebody to come or to go.
+    moved: Notify,
 }
 
 /// The questions of one session. Clones are the same.
@@ -54,6 +76,8 @@ pub struct Questions {
 
 struct Shared {
     audience: Audience,
+    lapse: Lapse,
+    attendance: Attendance,
     emit: Box<dyn Fn(AgentEvent) + Send + Sync>,
     ids: Box<dyn Fn() -> RequestId + Send + Sync>,
     /// A mutex and no task: closing a question must work in `Drop`, which cannot wait for one. It is held for a look at
@@ -66,7 +90,6 @@ struct Open {
     asker: Asker,
     asked: Asked,
     since: Instant,
-    timeout: Duration,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -75,9 +98,8 @@ struct Open {
 pub struct OpenQuestion {
     pub id: RequestId,
     pub asker: Asker,
+    /// Of the time that it names, what is left.
     pub asked: Asked,
-    /// How long it will wait.
-    pub left: Duration,
 }
 
 /// Why an answer was not taken.
@@ -91,15 +113,47 @@ pub enum AnswerFault {
     Misfit(#[from] Misfit),
 }
 
+impl Attendance {
+    /// So many clients see the questions now.
+    pub fn count(&self, clients: usize) {
+        self.presence.clients.store(clients, Ordering::Release);
+        self.presence.moved.notify_waiters();
+    }
+
+    /// Waits until nobody has been there for so long.
+    async fn missed_for(&self, long: Duration) {
+        loop {
+            let mut moved = pin!(self.presence.moved.notified());
+            // Before the look, so that nothing is missed between the two.
+            moved.as_mut().enable();
+            if self.presence.clients.load(Ordering::Acquire) > 0 {
+                moved.await;
+            } else {
+                tokio::select! {
+                    () = moved => {}
+                    () = sleep(long) => return,
+                }
+            }
+        }
+    }
+}
+
 impl Questions {
     /// `emit` hears what clients must be told, `ids` makes ids that no client has seen before. Neither may wait.
     pub fn new(
         audience: Audience,
+        lapse: Lapse,
         ids: impl Fn() -> RequestId + Send + Sync + 'static,
         emit: impl Fn(AgentEvent) + Send + Sync + 'static,
     ) -> Self {
-        let shared = Shared { audience, emit: Box::new(emit), ids: Box::new(ids), open: Mutex::default() };
-        Self { shared: Arc::new(shared) }
+        let attendance = Attendance::default();
+        let (emit, ids) = (Box::new(emit), Box::new(ids));
+        Self { shared: Arc::new(Shared { audience, lapse, attendance, emit, ids, open: Mutex::default() }) }
+    }
+
+    /// For whoever knows which clients are there. Until it is told, nobody is.
+    pub fn attendance(&self) -> Attendance {
+        self.shared.attendance.clone()
     }
 
     /// Puts a question before a person and waits for its end. When `cancel` is signalled, or the future is dropped, the
@@ -117,14 +171,14 @@ impl Questions {
         if self.shared.audience == Audience::Nobody || cancel.is_cancelled() {
             return Settled::Cancelled;
         }
-        let timeout = asked.question().timeout().map_or(DEFAULT_TIMEOUT, Duration::from_millis);
-        let Some((mut closing, mut answer)) = self.open(asker, asked, timeout) else { return Settled::Cancelled };
+        let named = asked.question().timeout().map(Duration::from_millis);
+        let Some((mut closing, mut answer)) = self.open(asker, asked) else { return Settled::Cancelled };
         let over = tokio::select! {
             // An answer that was taken counts, even if the time is up by now.
             biased;
             answer = &mut answer => return closing.settle(settled(answer.ok())),
             () = cancel.cancelled() => Settled::Cancelled,
-            () = sleep(timeout) => Settled::TimedOut,
+            () = self.shared.run_out(named) => Settled::TimedOut,
         };
         if self.shared.close(&closing.id).is_some() {
             return closing.settle(over);
@@ -158,8 +212,7 @@ impl Questions {
         let question = |open: &Open| OpenQuestion {
             id: open.id.clone(),
             asker: open.asker.clone(),
-            asked: open.asked.clone(),
-            left: open.timeout.saturating_sub(now - open.since),
+            asked: open.asked.clone().after(now - open.since),
         };
         open.iter().map(question).collect()
     }
@@ -198,7 +251,7 @@ impl Questions {
     }
 
     /// Nothing, and an event that says so, if too many are open.
-    fn open(&self, asker: Asker, asked: Asked, timeout: Duration) -> Option<(Closing, oneshot::Receiver<Answer>)> {
+    fn open(&self, asker: Asker, asked: Asked) -> Option<(Closing, oneshot::Receiver<Answer>)> {
         let (answer, receiver) = oneshot::channel();
         let (id, since) = ((self.shared.ids)(), Instant::now());
         let question = UiRequest::Question(asked.clone());
@@ -209,7 +262,7 @@ impl Questions {
                 self.shared.turn_away(asker);
                 return None;
             }
-            list.push(Open { id: id.clone(), asker: asker.clone(), asked, since, timeout, answer });
+            list.push(Open { id: id.clone(), asker: asker.clone(), asked, since, answer });
         }
         let closing = Closing { shared: self.shared.clone(), id: id.clone(), outcome: Outcome::Cancelled };
         self.shared.request(id, asker, question);
@@ -235,6 +288,15 @@ impl Shared {
         let mut list = self.list();
         let position = list.iter().position(|open| open.id == *id)?;
         Some(list.remove(position))
+    }
+
+    /// Waits until it is too late for an answer.
+    async fn run_out(&self, named: Option<Duration>) {
+        match (named, self.lapse) {
+            (Some(named), _) => sleep(named).await,
+            (None, Lapse::After(long)) => self.attendance.missed_for(long).await,
+            (None, Lapse::Never) => std::future::pending().await,
+        }
     }
 
     fn turn_away(&self, asker: Asker) {
@@ -269,7 +331,7 @@ impl Closing {
     fn settle(&mut self, settled: Settled) -> Settled {
         self.outcome = match &settled {
             Settled::Answered(_) => Outcome::Answered,
-            Settled::Cancelled => Outcome::Cancelled,
+            Settled::Dismissed | Settled::Cancelled => Outcome::Cancelled,
             Settled::TimedOut => Outcome::TimedOut,
         };
         settled
@@ -285,7 +347,8 @@ impl Drop for Closing {
 
 fn settled(answer: Option<Answer>) -> Settled {
     match answer {
-        Some(Answer::Cancelled) | None => Settled::Cancelled,
+        Some(Answer::Cancelled) => Settled::Dismissed,
+        None => Settled::Cancelled,
         Some(answer) => Settled::Answered(answer),
     }
 }

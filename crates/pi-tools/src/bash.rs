@@ -180,6 +180,10 @@ impl Run {
         if let Some(path) = self.path() {
             details.insert("fullOutputPath".to_owned(), Value::from(path.to_string_lossy()));
         }
+        // Pi tells it in words alone; a program should not have to read them.
+        if let End::Exited(code @ (..=-1 | 1..)) = self.end {
+            details.insert("exitCode".to_owned(), Value::from(code));
+        }
         let Some(verdict) = verdict else {
             return Ok(Output { hidden: *hidden, ..Output::text(text) }.with_details(details));
         };

@@ -19,7 +19,7 @@ use crate::{
     entry::Entry,
     id::{EntryId, RequestId, ToolCallId},
     json::{Extra, Open, present},
-    message::Message,
+    message::{DeniedBy, Message},
     model::ThinkingLevel,
     question::{Asker, Outcome, UiRequest},
     usage::Usage,
@@ -85,6 +85,9 @@ pub enum AgentEvent {
         /// Ours: why the policy, or a person, did not allow the call.
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         denied: Option<String>,
+        /// Ours: who that was.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        denied_by: Option<Open<DeniedBy>>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]

@@ -119,9 +119,27 @@ pub struct ToolResultMessage {
     pub usage: Option<Loose<Usage>>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub nested_calls: Option<Value>,
+    /// Ours: how long the call took.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Ours: who did not allow the call, if somebody did not.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub denied_by: Option<Open<DeniedBy>>,
     #[serde(flatten)]
     #[ts(skip)]
     pub extra: Extra,
+}
+
+/// Who did not allow a call of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "lowercase")]
+pub enum DeniedBy {
+    /// Somebody who was asked said no, or put the question away.
+    Person,
+    /// Nobody was there to be asked, or nobody answered.
+    Nobody,
+    /// A rule, the mode of the policy, or what is denied whoever asks.
+    Rule,
 }
 
 /// A command that the user ran, not the model.

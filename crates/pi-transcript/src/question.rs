@@ -49,8 +49,11 @@ pub enum Asker {
 #[ts(optional_fields)]
 pub struct Approval {
     pub capability: String,
-    /// The path, host, command or variable.
+    /// The path, host, command or variable. A command is all that would be run, with its line breaks.
     pub target: String,
+    /// The folder in which a command would run, if that is not the project.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// The extension that wants it; without one, the model does.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub extension_id: Option<String>,
@@ -268,6 +271,16 @@ impl Question {
             | Self::Input { timeout, .. }
             | Self::Editor { timeout, .. }
             | Self::Interview { timeout, .. } => *timeout,
+        }
+    }
+
+    fn timeout_mut(&mut self) -> &mut Option<u64> {
+        match self {
+            Self::Select { timeout, .. }
+            | Self::Confirm { timeout, .. }
+            | Self::Input { timeout, .. }
+            | Self::Editor { timeout, .. }
+            | Self::Interview { timeout, .. } => timeout,
         }
     }
 }

@@ -240,6 +240,12 @@ fn models(models: Vec<port::ModelInfo>) -> Result<Models, HostError> {
     Ok(Models { models: models.into_iter().map(model).collect::<Result<_, HostError>>()? })
 }
 
+/// The models that are known while there is no session yet.
+pub(super) fn known_models(desk: &Desk) -> Result<Output, HostError> {
+    let known = desk.inner.house.fittings.models.as_ref().map(|list| list()).unwrap_or_default();
+    Ok(models(known)?.into())
+}
+
 fn to_json(value: &impl serde::Serialize) -> Result<Value, HostError> {
     serde_json::to_value(value).map_err(|error| HostError::new(ErrorCode::Internal, error.to_string()))
 }

@@ -12,7 +12,7 @@ use pi_transcript::question::{self, Announcement, Asked, NotifyType, Question, W
 
 use super::{invalid, refused};
 use crate::{
-    desk::{Desk, Output},
+    desk::{Desk, Output, Turn},
     ledger::flood::Passage,
     port::{Conversation, Settled},
 };
@@ -23,23 +23,23 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) async fn perform(desk: &Desk, conversation: &Conversation, call: UiCall) -> Result<Output, HostError> {
     match call {
         UiCall::Select { title, options, timeout_ms } => {
-            text(ask(conversation, Question::Select { title, options, timeout: timeout_ms }).await?)
+            text(ask(desk, conversation, Question::Select { title, options, timeout: timeout_ms }).await?)
         }
         UiCall::Input { title, placeholder, timeout_ms } => {
-            text(ask(conversation, Question::Input { title, placeholder, timeout: timeout_ms }).await?)
+            text(ask(desk, conversation, Question::Input { title, placeholder, timeout: timeout_ms }).await?)
         }
         UiCall::Editor { title, prefill, timeout_ms } => {
-            text(ask(conversation, Question::Editor { title, prefill, timeout: timeout_ms }).await?)
+            text(ask(desk, conversation, Question::Editor { title, prefill, timeout: timeout_ms }).await?)
         }
         UiCall::Confirm { title, message, timeout_ms } => {
-            let answer = ask(conversation, Question::Confirm { title, message, timeout: timeout_ms }).await?;
+            let answer = ask(desk, conversation, Question::Confirm { title, message, timeout: timeout_ms }).await?;
             let confirmed = matches!(answer, Some(question::Answer::Confirm { confirmed: true }));
             Ok(Confirmation { confirmed }.into())
         }
         UiCall::Interview { title, questions, timeout_ms } => {
             let fields = questions.iter().map(question::FormField::from).collect();
             let asked = Question::Interview { title, questions: fields, timeout: timeout_ms };
-            let answer = ask(conversation, asked).await?.unwrap_or(question::Answer::Cancelled);
+            let answer = ask(desk, conversation, asked).await?.unwrap_or(question::Answer::Cancelled);
             let read = FormAnswer::read(&questions, &answer);
             read.map(Output::from).map_err(|error| HostError::new(ErrorCode::Internal, error.to_string()))
         }
@@ -54,8 +54,8 @@ pub(super) async fn perform(desk: &Desk, conversation: &Conversation, call: UiCa
                 NoticeLevel::Error => NotifyType::Error,
             });
             match desk.count_notice() {
-                Passage::Written { left_out: 0 } => {}
-                Passage::Written { left_out } => {
+                Passage::Passed { left_out: 0 } => {}
+                Passage::Passed { left_out } => {
                     drop(warn(conversation, format!("{left_out} notices were left out")).await?)
                 }
                 Passage::LeftOut { is_first } => {
@@ -88,12 +88,30 @@ pub(super) async fn perform(desk: &Desk, conversation: &Conversation, call: UiCa
     }
 }
 
-/// Nothing if the person dismissed it, or there is none.
-async fn ask(conversation: &Conversation, question: Question) -> Result<Option<question::Answer>, HostError> {
+/// Nothing if the person dismissed it, does not want to be asked by this guest any more, or if there is none.
+async fn ask(
+    desk: &Desk,
+    conversation: &Conversation,
+    question: Question,
+) -> Result<Option<question::Answer>, HostError> {
     let asked = Asked::try_from(question).map_err(|flaw| invalid(flaw.to_string()))?;
-    match conversation.ask(asked).await.map_err(|refusal| refused(&refusal))? {
+    let withdrawn = match desk.turn_to_ask() {
+        Turn::Put { withdrawn } => withdrawn,
+        Turn::Unseen { after } => {
+            sleep(after).await;
+            return Ok(None);
+        }
+    };
+    let settled = tokio::select! {
+        biased;
+        settled = conversation.ask(asked) => settled.map_err(|refusal| refused(&refusal))?,
+        // Dropping the question takes it away from the person.
+        () = withdrawn.cancelled() => return Ok(None),
+    };
+    desk.note_answer(&settled);
+    match settled {
         Settled::Answered(answer) => Ok(Some(answer)),
-        Settled::Cancelled => Ok(None),
+        Settled::Dismissed | Settled::Cancelled => Ok(None),
         Settled::TimedOut => Err(HostError::new(ErrorCode::Timeout, "nobody answered in time")),
     }
 }

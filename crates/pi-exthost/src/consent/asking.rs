@@ -18,7 +18,10 @@ use pi_transcript::{
     question::{self, Approval, Asked},
 };
 
-use super::rulebook::{Lasting, Rulebook};
+use super::{
+    rulebook::{Lasting, Rulebook},
+    wording,
+};
 use crate::port::{Conversation, Settled};
 
 /// A person who did not answer is left in peace for so long.
@@ -101,17 +104,16 @@ pub(crate) async fn ask(
     };
     let asked = Asked::try_from(asked).expect("five different options can be asked for");
     let approval = Approval {
-        capability: capability.to_string(),
-        target: question.action().target.in_one_line(),
         extension_id: Some(petitioner.name.to_owned()),
         origin: petitioner.origin.map(ending),
         tool_call_id: petitioner.call.cloned(),
+        ..wording::approval(question)
     };
     let settled = conversation.ask_approval(approval, asked).await;
     let chosen = match settled {
         Ok(Settled::Answered(question::Answer::Select { value })) => value,
         Ok(Settled::Answered(_)) => NO.to_owned(),
-        Ok(Settled::Cancelled) => return silent(gate, Answer::Dismissed, now),
+        Ok(Settled::Dismissed | Settled::Cancelled) => return silent(gate, Answer::Dismissed, now),
         Ok(Settled::TimedOut) => return silent(gate, Answer::Nobody, now),
         Err(refusal) => {
             tracing::debug!(%refusal, "nobody could be asked");
@@ -145,9 +147,7 @@ pub(crate) async fn ask(
 
 /// Who asks for what, on a line each. The words of whoever asks cannot begin a line of their own.
 fn title(question: &Question, petitioner: &Petitioner<'_>) -> String {
-    let action = question.action();
-    let wanted =
-        format!("Extension {} asks for {}: {}", petitioner.name, action.capability, action.target.in_one_line());
+    let wanted = format!("Extension {} asks for {}", petitioner.name, wording::wanted(question));
     match petitioner.origin {
         Some(origin) => format!("{wanted}\nIt comes from {}", ending(origin)),
         None => wanted,

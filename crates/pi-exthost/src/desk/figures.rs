@@ -7,7 +7,7 @@ use std::{
 
 use pi_extproto::host::ErrorCode;
 
-/// What was counted since the guest was started.
+/// What was counted of a guest in this session, however often it was loaded anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
     /// Tools, commands and events that the guest was asked for, as far as they are over.

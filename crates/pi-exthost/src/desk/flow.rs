@@ -1,7 +1,7 @@
 //! How often a guest may ask for something, whatever it asks for and on whichever tier it runs.
 //!
 //! Each call leaves two lines in the ledger, which has an end: a guest that calls without one would push out what was recorded of
-//! it before. Calls beyond the allowance are refused and leave no lines of their own.
+//! it before. Calls beyond the pace are refused and leave no lines of their own.
 
 use std::{sync::PoisonError, time::Duration};
 
@@ -14,7 +14,11 @@ use pi_extproto::{
 };
 
 use super::{Desk, Inner, lock};
-use crate::ledger::{Occasion, flood::Passage, object};
+use crate::ledger::{
+    Occasion,
+    flood::{Pace, Passage},
+    object,
+};
 
 /// So long a call is held that is refused: whoever asks again and again does not keep us busy.
 const HELD: Duration = Duration::from_millis(1);
@@ -24,14 +28,13 @@ impl Desk {
     pub(super) async fn keep_pace(&self) -> Result<(), HostError> {
         let passage = lock(&self.inner.flow).next(self.inner.house.now());
         let is_first = match passage {
-            Passage::Written { left_out } => {
+            Passage::Passed { left_out } => {
                 self.inner.tell_refused(left_out);
                 return Ok(());
             }
             Passage::LeftOut { is_first } => is_first,
         };
-        let allowance = self.inner.house.fittings.limits.calls;
-        let (calls, span) = (allowance.lines, allowance.span);
+        let Pace { most: calls, span } = self.inner.house.fittings.limits.calls;
         if is_first {
             let message = format!("more than {calls} host calls within {span:?}: those beyond are refused");
             let event = LogEvent::from("host_call.flood");

@@ -21,7 +21,7 @@ pub struct GuestId(Arc<str>);
 const SERVER: &str = "mcp:";
 
 impl GuestId {
-    /// Of the server of that name.
+    /// Of the server of that name. No extension of another tier has such an id, so none gets its grants.
     pub fn of_server(name: &str) -> Self {
         Self(format!("{SERVER}{name}").into())
     }

@@ -10,7 +10,11 @@ use pi_extproto::manifest::Tier;
 use tokio::time::timeout;
 
 use super::{Attached, Guests};
-use crate::{desk::Figures, dispatcher::House, guest::Condition};
+use crate::{
+    desk::Figures,
+    dispatcher::House,
+    guest::{Condition, Guest},
+};
 
 /// How long a guest may take to tell how much memory it has; one that is busy is listed without.
 const MEASURING: Duration = Duration::from_millis(500);
@@ -47,6 +51,14 @@ impl Guests {
         let house = self.house.get().and_then(Weak::upgrade);
         let attached = self.attached();
         join_all(attached.iter().map(|attached| enrol(attached, house.as_ref()))).await
+    }
+}
+
+impl Guests {
+    /// Those that are on their way.
+    pub fn starting(&self) -> Vec<Arc<dyn Guest>> {
+        let guests = self.attached().iter().map(|attached| attached.seat.guest()).collect::<Vec<_>>();
+        guests.into_iter().filter(|guest| guest.condition() == Condition::Starting).collect()
     }
 }
 

@@ -133,7 +133,7 @@ impl Book {
             Err(fs::TryLockError::Error(source)) => return Err(unusable(source)),
         }
         let head = private(&head(&folder, &session)).map_err(unusable)?;
-        let found = Found::look(&mut file, &folder, &session).map_err(unusable)?;
+        let found = Found::look(&mut file, &head, &folder, &session).map_err(unusable)?;
         file.set_len(found.length).map_err(unusable)?;
         let mut book = Self {
             folder,
@@ -278,7 +278,7 @@ struct Found {
 }
 
 impl Found {
-    fn look(file: &mut File, folder: &Path, session: &str) -> io::Result<Self> {
+    fn look(file: &mut File, head: &File, folder: &Path, session: &str) -> io::Result<Self> {
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(0))?;
         file.read_to_end(&mut bytes)?;
@@ -286,6 +286,8 @@ impl Found {
         let torn = bytes.split_off(whole);
         let next = match last_link(&bytes)? {
             Some(next) => next,
+            // Where nothing was ever written, nothing was put aside: the folder may be large.
+            None if head.metadata()?.len() == 0 => Link::first(session),
             None => match segments(folder, session)?.last() {
                 Some((_, path)) => last_link(&read(path)?)?.unwrap_or(Link::first(session)),
                 None => Link::first(session),

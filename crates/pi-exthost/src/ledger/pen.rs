@@ -63,7 +63,7 @@ pub struct Span {
 
 impl Pen {
     pub fn new(ledger: Ledger, guest: GuestId, artifact: Option<String>) -> Self {
-        let flood = Mutex::new(Flood::new(ledger.allowance(), ledger.now()));
+        let flood = Mutex::new(Flood::new(ledger.allowance().lines, ledger.now()));
         let (session, scenario) = (ledger.session().to_owned(), ledger.scenario().to_owned());
         let head = Arc::new(Letterhead { guest, artifact, session, scenario, process: std::process::id() });
         Self { shared: Arc::new(Shared { ledger, head, flood }) }
@@ -111,7 +111,7 @@ impl Pen {
         };
         match passage {
             Passage::LeftOut { .. } => None,
-            Passage::Written { left_out } => {
+            Passage::Passed { left_out } => {
                 self.shared.tell_left_out(left_out);
                 let bytes = self.shared.ledger.allowance().bytes;
                 let (message, data) = (cut(message, bytes), data.map(|it| small(it, bytes)));

@@ -131,7 +131,9 @@ pub struct Navigation {
 pub enum Settled {
     /// With an answer that fits it; never [`Answer::Cancelled`].
     Answered(Answer),
-    /// The person dismissed it, there is no person, or what asked it went away.
+    /// The person put it away.
+    Dismissed,
+    /// There is no person, or what asked it went away.
     Cancelled,
     TimedOut,
 }

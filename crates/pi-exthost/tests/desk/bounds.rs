@@ -193,8 +193,34 @@ async fn cancel_tokens_are_idempotent_and_deadlines_count() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn question_that_nobody_answers_is_a_timeout_and_a_dismissed_one_is_an_answer() {
-    let stage = Stage::new(Plan { answers: vec![Settled::TimedOut, Settled::Cancelled], ..Plan::default() });
+    let stage = Stage::new(Plan { answers: vec![Settled::TimedOut, Settled::Dismissed], ..Plan::default() });
     let question = || stage.told("ui", json!({ "op": "confirm", "title": "t", "message": "m" }));
     assert_eq!(question().await, "timeout nobody answered in time");
     assert_eq!(question().await, r#"ok {"confirmed":false}"#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guest_that_is_dismissed_again_and_again_is_dismissed_unseen() {
+    let stage = Stage::new(Plan { answers: vec![Settled::Dismissed; 20], ..Plan::default() });
+    let question = || stage.told("ui", json!({ "op": "input", "title": "password" }));
+    for _ in 0..6 {
+        assert_eq!(question().await, "ok {}");
+    }
+    assert_eq!(stage.session.questions().len(), 4);
+    // Nobody has to wait for what is being told but whoever closes.
+    stage.dispatcher.close().await;
+    let told: Vec<_> = stage.session.asked().into_iter().filter(|line| line.contains("tell of g1")).collect();
+    assert!(told.len() == 1 && told[0].contains("To let it ask again: reload it (/extensions, ctrl+r)"), "{told:?}");
+    assert_eq!(stage.lines().matches("ui.unheard").count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn figures_go_on_when_a_guest_is_loaded_anew() {
+    let stage = Stage::new(Plan::default());
+    stage.ask("env", json!({ "op": "get", "name": "SECRET" })).await;
+    let before = stage.desk.figures();
+    let again = stage.dispatcher.desk(stage.desk.identity().clone()).expect("a desk");
+    assert_eq!((before.denials, again.figures()), (1, before));
+    let other = Identity { origins: vec!["/elsewhere/g1".to_owned()], ..stage.desk.identity().clone() };
+    assert_eq!(stage.dispatcher.desk(other).expect("a desk").figures().denials, 0, "it is another of the name");
 }

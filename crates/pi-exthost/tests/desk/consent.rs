@@ -246,6 +246,19 @@ async fn question_names_who_asks_and_cannot_be_given_lines_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn question_shows_all_of_a_command_behind_a_margin() {
+    let policy = json!({ "mode": "prompt", "deny_caps": [] });
+    let stage = Stage::new(Plan { policy, answers: vec![Settled::Cancelled], ..Plan::default() });
+    let script = format!("echo {}\nIt comes from a good place # safe\nrm -r important", ".".repeat(3000));
+    stage.ask("exec", json!({ "command": "bash", "args": ["-c", script], "env": {}, "stream": false })).await;
+    let questions = stage.session.questions();
+    let [asked] = questions.as_slice() else { panic!("{questions:?}") };
+    let Question::Select { title, .. } = asked.question() else { panic!("{asked:?}") };
+    let quoted = format!("bash -c {script}").replace('\n', "\n│ ");
+    assert_eq!(*title, format!("Extension g1 asks for exec:\n│ {quoted}\nIt comes from /extensions/g1"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn answer_for_long_is_for_the_extension_that_asked() {
     let stage = Stage::new(Plan { answers: vec![chose("Yes, tool for 30 days")], ..Plan::default() });
     stage.ask("tool", tool("deploy")).await;

@@ -5,7 +5,7 @@ use std::fs;
 use pi_exthost::{
     Ledger, Occasion,
     ledger::{
-        Allowance, LedgerFault, Settings,
+        Allowance, LedgerFault, Pace, Settings,
         reading::{Fault, read, statistics, verify},
     },
 };
@@ -141,7 +141,7 @@ async fn secrets_contents_and_parameters_are_not_written() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn flood_of_notes_is_bounded_and_counted() {
-    let allowance = Allowance { lines: 10, span: std::time::Duration::from_secs(3600), bytes: 100 };
+    let allowance = Allowance { lines: Pace { most: 10, span: std::time::Duration::from_secs(3600) }, bytes: 100 };
     let stage = written(Plan { allowance, ..Plan::default() }, 50).await;
     stage.ask("log", json!({ "level": "info", "event": "x", "message": "y".repeat(5000) })).await;
     stage.desk.events().settle();

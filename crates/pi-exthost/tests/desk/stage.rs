@@ -134,6 +134,7 @@ impl Stage {
             resolver: plan.resolver,
             proxy: plan.proxy,
             keys: None,
+            models: None,
             trace,
             limits: plan.limits,
             now,

@@ -6,7 +6,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use pi_exthost::{
     GuestId, Questions, SessionPort,
     port::{Mode, Request, Settled},
-    questions::Audience,
+    questions::{Audience, Lapse},
     verdict::Verdict,
 };
 use pi_testkit::SessionDouble;
@@ -44,7 +44,7 @@ impl SessionPort for Desk {
 }
 
 fn desk() -> Arc<Desk> {
-    let questions = Questions::new(Audience::Somebody, || RequestId::from("q"), |_| {});
+    let questions = Questions::new(Audience::Somebody, Lapse::After(60 * SECOND), || RequestId::from("q"), |_| {});
     Arc::new(Desk { questions, abort: CancellationToken::new() })
 }
 

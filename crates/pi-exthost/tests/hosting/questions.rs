@@ -9,7 +9,7 @@ use pi_exthost::{
     Questions,
     guest::GuestId,
     port::Settled,
-    questions::{AnswerFault, Audience},
+    questions::{AnswerFault, Audience, Lapse},
 };
 use pi_transcript::{
     AgentEvent, RequestId,
@@ -38,8 +38,9 @@ impl Person {
             *count += 1;
             RequestId(format!("q{count}"))
         };
-        let questions =
-            Questions::new(audience, ids, move |event| screen.lock().expect("no test panicked").push(line(&event)));
+        let questions = Questions::new(audience, LAPSE, ids, move |event| {
+            screen.lock().expect("no test panicked").push(line(&event))
+        });
         Self { questions, seen, abort: CancellationToken::new() }
     }
 
@@ -60,8 +61,9 @@ impl Person {
         self.questions.answer(&id.into(), serde_json::from_value(answer).expect("an answer"))
     }
 
-    fn open(&self) -> Vec<(String, Duration)> {
-        self.questions.list_open().into_iter().map(|open| (open.id.0, open.left)).collect()
+    /// What is open, and the milliseconds that are left of the time that it names.
+    fn open(&self) -> Vec<(String, Option<u64>)> {
+        self.questions.list_open().into_iter().map(|open| (open.id.0, open.asked.question().timeout())).collect()
     }
 
     #[track_caller]
@@ -81,6 +83,7 @@ fn line(event: &AgentEvent) -> String {
 }
 
 const SECOND: Duration = Duration::from_secs(1);
+const LAPSE: Lapse = Lapse::After(Duration::from_secs(60));
 
 fn colour() -> Value {
     json!({ "method": "select", "title": "Colour?", "options": ["red", "blue"] })
@@ -92,6 +95,7 @@ async fn clients_are_told_who_asks_and_nobody_else_can_be_the_host() {
     let heard = told.clone();
     let questions = Questions::new(
         Audience::Somebody,
+        LAPSE,
         || RequestId::from("q"),
         move |event| {
             let event = serde_json::to_value(event).expect("JSON");
@@ -102,6 +106,7 @@ async fn clients_are_told_who_asks_and_nobody_else_can_be_the_host() {
     let approval = Approval {
         capability: "exec".to_owned(),
         target: "ls".to_owned(),
+        folder: None,
         extension_id: None,
         origin: None,
         tool_call_id: Some("c1".into()),
@@ -133,7 +138,7 @@ async fn answer_that_fits_ends_the_question() {
     let person = Person::new(Audience::Somebody);
     let asking = person.ask(colour()).await;
     sleep(3 * SECOND).await;
-    assert_eq!(person.open(), [("q1".to_owned(), 57 * SECOND)]);
+    assert_eq!(person.open(), [("q1".to_owned(), None)]);
     person.answer("q1", json!({ "method": "select", "value": "blue" })).unwrap();
     let blue = Settled::Answered(Answer::Select { value: "blue".to_owned() });
     assert_eq!(asking.await.unwrap(), (blue, 3 * SECOND));
@@ -167,11 +172,16 @@ async fn first_of_two_answers_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn question_times_out_after_a_minute_or_when_it_says() {
+async fn question_that_nobody_sees_lapses_and_one_that_names_a_time_ends_then() {
     let person = Person::new(Audience::Somebody);
     let usual = person.ask(colour()).await;
     let short = person.ask(json!({ "method": "input", "title": "Name?", "timeout": 5000 })).await;
-    assert_eq!(person.open(), [("q1".to_owned(), 60 * SECOND), ("q2".to_owned(), 5 * SECOND)]);
+    sleep(2 * SECOND).await;
+    assert_eq!(
+        person.open(),
+        [("q1".to_owned(), None), ("q2".to_owned(), Some(3000))],
+        "who comes later sees what is left"
+    );
     assert_eq!(short.await.unwrap(), (Settled::TimedOut, 5 * SECOND));
     assert_eq!(usual.await.unwrap(), (Settled::TimedOut, 60 * SECOND));
     person.saw(&["q1 select", "q2 input", "q2 is timed_out", "q1 is timed_out"]);
@@ -179,11 +189,32 @@ async fn question_times_out_after_a_minute_or_when_it_says() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn question_waits_as_long_as_somebody_sees_it() {
+    let person = Person::new(Audience::Somebody);
+    let attendance = person.questions.attendance();
+    attendance.count(2);
+    let (usual, short) =
+        (person.ask(colour()).await, person.ask(json!({ "method": "input", "title": "Name?", "timeout": 5000 })).await);
+    assert_eq!(short.await.unwrap(), (Settled::TimedOut, 5 * SECOND), "a time that was named holds for everybody");
+    sleep(3600 * SECOND).await;
+    attendance.count(1);
+    sleep(3600 * SECOND).await;
+    // Everybody has gone, and one comes back before the time is up.
+    attendance.count(0);
+    sleep(59 * SECOND).await;
+    attendance.count(1);
+    sleep(3600 * SECOND).await;
+    attendance.count(0);
+    let (settled, after) = usual.await.unwrap();
+    assert_eq!((settled, after), (Settled::TimedOut, (3 * 3600 + 59 + 60 + 5) * SECOND));
+}
+
+#[tokio::test(start_paused = true)]
 async fn dismissed_question_is_cancelled() {
     let person = Person::new(Audience::Somebody);
     let asking = person.ask(colour()).await;
     person.answer("q1", json!({ "method": "cancelled" })).unwrap();
-    assert_eq!(asking.await.unwrap().0, Settled::Cancelled);
+    assert_eq!(asking.await.unwrap().0, Settled::Dismissed);
     person.saw(&["q1 select", "q1 is cancelled"]);
 }
 
@@ -244,7 +275,7 @@ async fn client_that_comes_back_is_asked_again() {
 fn answer_that_was_taken_counts_whatever_comes_with_it() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     for round in 0..5_000_u32 {
-        let questions = Questions::new(Audience::Somebody, || RequestId::from("q"), |_| {});
+        let questions = Questions::new(Audience::Somebody, LAPSE, || RequestId::from("q"), |_| {});
         let abort = CancellationToken::new();
         let asked = Asked::new(serde_json::from_value(colour()).expect("a question")).expect("it can be answered");
         let person = {

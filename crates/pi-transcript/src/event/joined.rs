@@ -3,7 +3,10 @@
 use std::io;
 
 use super::{AgentEvent, AssistantMessageEvent};
-use crate::id::{RequestId, ToolCallId};
+use crate::{
+    id::{RequestId, ToolCallId},
+    question::{Announcement, UiRequest},
+};
 
 /// What an event weighs beside its text.
 const EMPTY: usize = 200;
@@ -135,6 +138,11 @@ impl AgentEvent {
     /// those that follow.
     pub fn is_piece(&self) -> bool {
         self.piece().is_some() || matches!(self, Self::ExtensionUiRender { .. })
+    }
+
+    /// Whether it only tells a person something: nothing depends on when that is.
+    pub fn is_notice(&self) -> bool {
+        matches!(self, Self::ExtensionUiRequest { request: UiRequest::Announcement(Announcement::Notify { .. }), .. })
     }
 
     /// Whether there are events that [`Joined`] could add to it.

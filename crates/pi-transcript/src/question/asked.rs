@@ -1,6 +1,6 @@
 //! Questions that can be answered, as a type.
 
-use std::{borrow::Cow, path::PathBuf};
+use std::{borrow::Cow, path::PathBuf, time::Duration};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,15 @@ impl Asked {
 
     pub fn question(&self) -> &Question {
         &self.0
+    }
+
+    /// The same some time later, for whoever hears of it only then: of the time that the question names, so much has passed.
+    #[must_use]
+    pub fn after(mut self, passed: Duration) -> Self {
+        if let Some(left) = self.0.timeout_mut() {
+            *left = left.saturating_sub(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
+        }
+        self
     }
 }
 

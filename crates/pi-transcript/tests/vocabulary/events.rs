@@ -50,7 +50,7 @@ fn tools() {
         json!({ "type": "tool_execution_end", "toolCallId": "c", "toolName": "t", "result": output, "isError": false }),
         json!({
             "type": "tool_execution_end", "toolCallId": "c", "toolName": "t", "result": { "content": [] }, "isError": true,
-            "denied": "by rule", "durationMs": 12, "parentToolCallId": "b"
+            "denied": "by rule", "deniedBy": "rule", "durationMs": 12, "parentToolCallId": "b"
         }),
     ] {
         check(&event);

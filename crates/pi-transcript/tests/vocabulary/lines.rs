@@ -154,6 +154,10 @@ fn messages_of_the_other_roles() {
                 r#""toolCallId":"c1","toolName":"read","content":[],"details":{{"truncation":null}},"isError":true,"timestamp":6,"usage":{USAGE},"nestedCalls":[1]"#
             ),
         ),
+        (
+            "toolResult",
+            r#""toolCallId":"c1","toolName":"bash","content":[],"isError":true,"timestamp":6,"durationMs":31,"deniedBy":"person""#,
+        ),
         ("bashExecution", r#""command":"ls","output":"a\n","cancelled":true,"truncated":false,"timestamp":7"#),
         (
             "bashExecution",
