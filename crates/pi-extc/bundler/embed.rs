@@ -77,9 +77,10 @@ fn shims(folder: &Path) -> Done<String> {
     files.sort();
     let mut list = String::from("&[\n");
     for file in files {
-        let whole = fs::canonicalize(&file)?;
         let name = file.strip_prefix(folder)?.with_extension("").to_string_lossy().replace('\\', "/");
-        list += &format!("    ({name:?}, include_str!({:?})),\n", whole.to_string_lossy());
+        // Read where the crate lies when it is compiled: checkouts that share a target folder share this list.
+        let place = format!("/{}/{name}.js", folder.display());
+        list += &format!("    ({name:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {place:?}))),\n");
     }
     Ok(list + "]\n")
 }

@@ -22,6 +22,8 @@ pub(crate) struct ScanRequest {
     pub(crate) bundle: String,
     /// Names that the host answers itself, each with the shim that does.
     pub(crate) hosts: BTreeMap<String, String>,
+    /// Names of files that other programs run by themselves.
+    pub(crate) hooks: Vec<String>,
 }
 
 /// Bundle one entry.
@@ -33,6 +35,8 @@ pub(crate) struct Request {
     pub(crate) entry: PathBuf,
     /// Names that the host answers itself, each with the shim that does.
     pub(crate) hosts: BTreeMap<String, String>,
+    /// Names of files that other programs run by themselves.
+    pub(crate) hooks: Vec<String>,
     pub(crate) purpose: Purpose,
 }
 

@@ -23,6 +23,8 @@ pub(crate) enum Rule {
     Prototype,
     #[serde(rename = "api.global")]
     AbsentGlobal,
+    #[serde(rename = "file.hook")]
+    Hook,
     #[serde(rename = "import.forbidden")]
     Forbidden,
     #[serde(rename = "import.unsupported")]

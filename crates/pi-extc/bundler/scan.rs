@@ -7,6 +7,8 @@ mod absent;
 mod capability;
 #[path = "scan/decorators.rs"]
 mod decorators;
+#[path = "scan/hook.rs"]
+mod hook;
 #[path = "scan/learn.rs"]
 mod learn;
 #[path = "scan/meaning.rs"]

@@ -3,7 +3,14 @@
 // A shim's default export stands for `module.exports`: a function (events, assert, stream) stays callable. There is no
 // `__esModule`, so that a default import gives the whole in both ways of reading CommonJS.
 
-const REMEDY = "remove the use, guard it with a feature test, or ask for it at the project of pi";
+// A name that is not there looks like a function, so that loading it is no error: only `in` tells.
+const remedyFor = (key) => `remove the use, guard it with \`"${String(key).split(".")[0]}" in module\` (typeof does not tell), or ask for it at the project of pi`;
+// Names that came after the version of Node that this host is like: there is nothing of them, as there.
+const NEWER = {
+  fs: ["glob", "globSync"], "fs/promises": ["glob"], util: ["diff", "getCallSites", "setTraceSigInt"],
+  module: ["enableCompileCache", "findPackageJSON", "getCompileCacheDir", "registerHooks", "stripTypeScriptTypes"],
+  zlib: ["createZstdCompress", "createZstdDecompress", "zstdCompress", "zstdCompressSync", "zstdDecompress", "zstdDecompressSync"],
+};
 // What engines, bundlers and promises ask of any object; a stub there would change what they do.
 const SILENT = new Set(["__esModule", "then", "toJSON", "$$typeof", "asymmetricMatch", "nodeType", "constructor", "prototype", "name", "length"]);
 
@@ -14,6 +21,7 @@ export function facade(namespace, module) {
   const isFunction = typeof whole === "function";
   const own = isFunction ? whole : Object.create(null);
   const stubs = new Map();
+  const newer = NEWER[String(module).replace(/^node:/, "")] ?? [];
   const has = (key) => Object.hasOwn(namespace, key) || (whole !== undefined && whole !== null && key in Object(whole));
   const read = (key) => (Object.hasOwn(namespace, key) ? namespace[key] : whole?.[key]);
   self = new Proxy(own, {
@@ -21,7 +29,7 @@ export function facade(namespace, module) {
       if (key === "default") return isFunction ? whole : self;
       if (typeof key === "symbol") return has(key) ? read(key) : target[key];
       if (has(key)) return read(key);
-      if (SILENT.has(key)) return target[key];
+      if (SILENT.has(key) || newer.includes(key)) return target[key];
       if (!stubs.has(key)) stubs.set(key, stub(module, key, whole?.[Symbol.for("pi.remedy")]));
       return stubs.get(key);
     },
@@ -46,7 +54,7 @@ export function missing(module, how) {
   return stub(module, undefined);
 }
 
-function stub(module, key, remedy = REMEDY) {
+function stub(module, key, remedy = remedyFor(key)) {
   const what = key === undefined ? `the package "${module}"` : `"${key}" of "${module}"`;
   const hint = key === undefined ? "install it next to the extension and build the extension again" : remedy;
   const fault = (use) => Object.assign(new Error(`${what} is not available in this host, and the extension ${use} it; ${hint}`), { code: key === undefined ? "ERR_MODULE_NOT_FOUND" : "ERR_NOT_AVAILABLE", module, export: key });
@@ -60,13 +68,12 @@ function stub(module, key, remedy = REMEDY) {
       if (name === "prototype") return own.prototype;
       if (SILENT.has(name)) return undefined;
       if (key === undefined && name === "default") return this.nested ??= stub(module, undefined);
-      return stubMember(module, key, name, fault);
+      return Object.hasOwn(own, name) ? own[name] : stubMember(module, key, name);
     },
   });
 }
 
-// `import { a } from "lost"` reads `a` while loading: only its use is an error. Reading inside an export is a use.
-function stubMember(module, key, name, fault) {
-  if (key !== undefined) throw fault(`read .${name} of`);
-  return stub(module, name);
+// Packages read what they import while they load, also inside an export (the names of an enumeration): only a call is a use.
+function stubMember(module, key, name) {
+  return stub(module, key === undefined ? name : `${key}.${name}`);
 }

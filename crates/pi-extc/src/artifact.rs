@@ -12,7 +12,7 @@ use pi_extproto::{
         self as descriptor, ArtifactCapabilities, ArtifactSchema, Digest, Engine, Extra, Finding, Sizes, SourceFile,
         SourcePlace, Verdict, canonical,
     },
-    capability::{Capability, CapabilityManifest, DeclaredBy},
+    capability::{Capability, CapabilityManifest, DeclaredBy, HOOKS},
     manifest::{ExtensionManifest, InsidePath, Tier},
 };
 use serde_json::json;
@@ -241,7 +241,8 @@ async fn bundled(source: &Source, workshop: &Workshop, purpose: Purpose) -> Resu
         Purpose::Script => HOST_MODULES.clone(),
         Purpose::Component => BTreeMap::new(),
     };
-    let request = Request { root: source.root.clone(), entry: source.entry.clone(), hosts, purpose };
+    let hooks = HOOKS.map(str::to_owned).to_vec();
+    let request = Request { root: source.root.clone(), entry: source.entry.clone(), hosts, hooks, purpose };
     match bundler::ask(&Question::Bundle(request), &workshop.cache, workshop.limit).await? {
         Answer::Scanned(_) => Err(BuildFault::off_topic()),
         Answer::Built(built) => Ok(*built),

@@ -19,7 +19,7 @@ use crate::{
     component::COMPONENT_ENGINE,
     fault::CacheFault,
     file,
-    seal::{Sealer, TAG_SIZE},
+    seal::{Inspection, Sealer, TAG_SIZE},
     shims::engine_version,
     unpacked,
 };
@@ -248,7 +248,7 @@ impl Cache {
         }
         let frozen = frozen::Frozen::copy(&file, (head.len() - content.len()) as u64);
         let frozen = frozen.inspect_err(|error| tracing::debug!(%error, "machine code is not mapped")).ok()?;
-        let mut inspection = self.sealer.inspect().ok()?;
+        let mut inspection = self.inspection()?;
         frozen.look(|piece| inspection.see(piece)).ok()?;
         inspection.bears(key, header, tag).then_some(frozen)
     }
@@ -367,10 +367,17 @@ impl Cache {
         self.folder.join(ENTRIES).join(&key[..2]).join(format!("{key}.{END}"))
     }
 
+    /// What looks at the seal of an entry. Nothing can be told of one without the key: it is made anew.
+    fn inspection(&self) -> Option<Inspection> {
+        let inspection = self.sealer.inspect();
+        let inspection = inspection.inspect_err(|error| tracing::warn!(%error, "the key of the cache cannot be read"));
+        inspection.ok().flatten()
+    }
+
     /// The parts of an entry, if its seal is true.
     fn opened<'e>(&self, key: &Digest, bytes: &'e [u8]) -> Option<Parts<'e>> {
         let parts = Parts::of(bytes)?;
-        let mut inspection = self.sealer.inspect().ok()?;
+        let mut inspection = self.inspection()?;
         inspection.see(parts.content);
         inspection.bears(key, parts.header, parts.tag).then_some(parts)
     }

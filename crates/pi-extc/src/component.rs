@@ -18,12 +18,19 @@ pub(crate) const RULES: &str = include_str!("component.rs");
 /// What every interface of extensions begins with.
 const PACKAGE: &str = "pi:extension/";
 
-/// What a component imports.
+/// What an extension is called by.
+const GUEST: &str = "pi:extension/guest@";
+/// The versions of the package that this release speaks begin so.
+const VERSION: &str = "@1.";
+
+/// What a component imports, and what of ours it exports.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Imports {
     names: BTreeSet<String>,
     /// Those of them that only bring types: there is nothing in them that could be called.
     types: BTreeSet<String>,
+    /// Interfaces of the package that it exports.
+    exports: BTreeSet<String>,
 }
 
 /// Why bytes are no component.
@@ -42,6 +49,7 @@ pub(crate) fn imports(bytes: &[u8]) -> Result<Imports, ComponentFault> {
     }
     let invalid = |error: wasmparser::BinaryReaderError| ComponentFault::Invalid { problem: error.to_string() };
     let (mut names, mut types, mut depth) = (BTreeSet::new(), BTreeSet::new(), 0_usize);
+    let mut exports = BTreeSet::new();
     // Whether the types of the component, by their numbers, are instances without a function.
     let mut are_empty: Vec<bool> = Vec::new();
     for payload in Parser::new(0).parse_all(bytes) {
@@ -82,14 +90,16 @@ pub(crate) fn imports(bytes: &[u8]) -> Result<Imports, ComponentFault> {
             }
             Payload::ComponentExportSection(section) if depth == 0 => {
                 for export in section {
-                    let is_type = export.map_err(invalid)?.kind == ComponentExternalKind::Type;
+                    let export = export.map_err(invalid)?;
+                    let is_type = export.kind == ComponentExternalKind::Type;
                     are_empty.extend(is_type.then_some(false));
+                    exports.extend(Some(export.name.name.to_owned()).filter(|name| name.starts_with(PACKAGE)));
                 }
             }
             _ => {}
         }
     }
-    Ok(Imports { names, types })
+    Ok(Imports { names, types, exports })
 }
 
 /// Whether a type is that of an instance in which nothing can be called.
@@ -124,14 +134,28 @@ impl Imports {
 
     /// What its author should know.
     pub(crate) fn findings(&self) -> Vec<Finding> {
-        let foreign = self.names.iter().filter(|name| !name.starts_with(PACKAGE) && !name.starts_with("wasi:"));
-        let foreign = foreign.map(|name| Finding {
+        let blocked = |rule: &str, message: String, remedy: &str| Finding {
             verdict: Verdict::Blocked,
-            rule: "component.import".to_owned(),
-            message: format!("it imports {name}, which no host of extensions has"),
+            rule: rule.to_owned(),
+            message,
             place: None,
             excerpt: None,
-            remedy: Some("import interfaces of pi:extension and of WASI 0.2 only".to_owned()),
+            remedy: Some(remedy.to_owned()),
+        };
+        let own = self.names.iter().chain(&self.exports).filter(|name| name.starts_with(PACKAGE));
+        let other = own.into_iter().find(|name| !name.contains(VERSION)).map(|name| {
+            let message = format!("it was written for {name}, of which this release speaks version 1");
+            blocked("component.version", message, "build it with docs/wit/extension.wit of this release")
+        });
+        let is_called = self.exports.iter().any(|name| name.starts_with(GUEST));
+        let uncalled = (!is_called).then(|| {
+            let message = "it does not export pi:extension/guest, by which extensions are called".to_owned();
+            blocked("component.export", message, "build it with the world extension of docs/wit/extension.wit")
+        });
+        let foreign = self.names.iter().filter(|name| !name.starts_with(PACKAGE) && !name.starts_with("wasi:"));
+        let foreign = foreign.map(|name| {
+            let message = format!("it imports {name}, which no host of extensions has");
+            blocked("component.import", message, "import interfaces of pi:extension and of WASI 0.2 only")
         });
         let system = |name: &&String| ["wasi:sockets/", "wasi:http/"].iter().any(|package| name.starts_with(package));
         let system = self.names.iter().filter(system).map(|name| Finding {
@@ -142,7 +166,7 @@ impl Imports {
             excerpt: None,
             remedy: Some("use the connectors of pi:extension".to_owned()),
         });
-        foreign.chain(system).collect()
+        other.into_iter().chain(uncalled).chain(foreign).chain(system).collect()
     }
 }
 
@@ -166,9 +190,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn component_that_cannot_be_called_is_blocked() {
+        let rules = |name: &str, export: &str| {
+            let imports = Imports {
+                names: [name.to_owned()].into(),
+                types: BTreeSet::new(),
+                exports: [export.to_owned()].into(),
+            };
+            imports.findings().into_iter().map(|finding| finding.rule).collect::<Vec<_>>()
+        };
+        assert_eq!(rules("pi:extension/fs@1.0.0", "pi:extension/guest@1.0.0"), [""; 0]);
+        assert_eq!(rules("pi:extension/fs@1.0.0", "pi:extension/other@1.0.0"), ["component.export"]);
+        assert_eq!(rules("pi:extension/fs@2.0.0", "pi:extension/guest@2.0.0"), ["component.version"]);
+    }
+
+    #[test]
     fn script_in_a_component_needs_what_it_names() {
         let names = ["fs", "exec", "http", "session", "log", "types"].map(|name| format!("pi:extension/{name}@1.0.0"));
-        let imports = Imports { names: names.into(), types: BTreeSet::new() };
+        let imports = Imports { names: names.into(), ..Imports::default() };
         let script = r#"import fs from "pi:extension/fs@1.0.0"; import * as log from 'pi:extension/log@1.0.0';
             import { x } from "pi:extension/env@1.0.0"; export const guest = "pi:extension/guest";"#;
         let told = |needs: BTreeSet<Capability>| needs.iter().map(ToString::to_string).collect::<Vec<_>>();

@@ -54,6 +54,9 @@ table! {
     AbsentGlobal Warning
         "`{}` is not there for extensions; using it fails",
         "ask with `typeof` before, or use what Node's modules and `pi` offer";
+    Hook Warning
+        "`{}` is written, which other programs run by themselves",
+        "leave it to the person, who is asked each time unless it is granted by name";
     Forbidden Blocked
         "`{}` is not available to extensions",
         "do it in another process with `pi.exec`, or as an MCP server";

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use pi_extproto::{
     artifact::{Digest, Finding},
-    capability::Capability,
+    capability::{Capability, HOOKS},
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,11 @@ pub async fn scan(artifact: &Artifact, workshop: &Workshop, cache: &Cache) -> Re
     {
         return Ok(known);
     }
-    let request = ScanRequest { bundle: bundle.to_string(), hosts: HOST_MODULES.clone() };
+    let request = ScanRequest {
+        bundle: bundle.to_string(),
+        hosts: HOST_MODULES.clone(),
+        hooks: HOOKS.map(str::to_owned).to_vec(),
+    };
     let answer = match bundler::ask(&Question::Scan(request), &workshop.cache, workshop.limit).await {
         Err(BuildFault::NoBundler) => return Ok(Scan::unseen()),
         other => other?,

@@ -34,45 +34,50 @@ impl Sealer {
     /// The key in `folder`, made when something is sealed for the first time: whoever only looks makes nothing.
     pub(crate) fn open(folder: &Path) -> Result<Self, CacheFault> {
         let path = folder.join(KEY_FILE);
-        let key = match file::read(&path) {
-            Ok(key) => OnceLock::from(whole(key, &path)?),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => OnceLock::new(),
-            Err(source) => return Err(CacheFault::Io { path, source }),
-        };
+        let key = found(&path)?.map_or_else(OnceLock::new, OnceLock::from);
         Ok(Self { path, key })
     }
 
     /// The seal of an entry under a name: under another it is another entry.
     pub(crate) fn seal(&self, name: &Digest, header: &[u8], content: &[u8]) -> Result<[u8; TAG_SIZE], CacheFault> {
-        let mut inspection = self.inspect()?;
+        let mut inspection = Inspection::with(self.key()?);
         inspection.see(content);
         Ok(inspection.hash(name, header).into())
     }
 
-    /// Looks at an entry, whose content comes first and may come in pieces.
-    pub(crate) fn inspect(&self) -> Result<Inspection, CacheFault> {
-        Ok(Inspection { hasher: Hasher::new_keyed(self.key()?), length: 0 })
+    /// Looks at an entry, whose content comes first and may come in pieces. Nothing if there is no key yet: then nothing was
+    /// sealed here.
+    pub(crate) fn inspect(&self) -> Result<Option<Inspection>, CacheFault> {
+        Ok(self.known()?.map(Inspection::with))
     }
 
-    /// Several processes that come first at once agree on one.
-    fn key(&self) -> Result<&[u8; KEY_LEN], CacheFault> {
+    /// The key, if there is one; another process may have made it since.
+    fn known(&self) -> Result<Option<&[u8; KEY_LEN]>, CacheFault> {
         if let Some(key) = self.key.get() {
+            return Ok(Some(key));
+        }
+        let Some(key) = found(&self.path)? else { return Ok(None) };
+        Ok(Some(self.key.get_or_init(|| key)))
+    }
+
+    /// The key, made if there is none. Several processes that come first at once agree on one.
+    fn key(&self) -> Result<&[u8; KEY_LEN], CacheFault> {
+        if let Some(key) = self.known()? {
             return Ok(key);
         }
-        let io = |source| CacheFault::Io { path: self.path.clone(), source };
         if let Some(folder) = self.path.parent() {
-            file::make_folder(folder).map_err(io)?;
+            file::make_folder(folder).map_err(|source| CacheFault::Io { path: self.path.clone(), source })?;
         }
-        let key = match file::read(&self.path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => made(&self.path)?,
-            other => other.map_err(io)?,
-        };
-        let key = whole(key, &self.path)?;
+        let key = whole(made(&self.path)?, &self.path)?;
         Ok(self.key.get_or_init(|| key))
     }
 }
 
 impl Inspection {
+    fn with(key: &[u8; KEY_LEN]) -> Self {
+        Self { hasher: Hasher::new_keyed(key), length: 0 }
+    }
+
     /// The next piece of the content. What is hashed before a piece is a multiple of its length, so that the hash goes over it in
     /// strides: names and headers come last.
     pub(crate) fn see(&mut self, piece: &[u8]) {
@@ -88,6 +93,15 @@ impl Inspection {
     fn hash(mut self, name: &Digest, header: &[u8]) -> Hash {
         // Where the content ends is sealed as well.
         self.hasher.update(header).update(&self.length.to_le_bytes()).update(name.as_bytes()).finalize()
+    }
+}
+
+/// The key that is in a file; nothing if there is no file.
+fn found(path: &Path) -> Result<Option<[u8; KEY_LEN]>, CacheFault> {
+    match file::read(path) {
+        Ok(key) => whole(key, path).map(Some),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(CacheFault::Io { path: path.to_path_buf(), source }),
     }
 }
 

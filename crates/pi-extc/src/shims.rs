@@ -82,7 +82,9 @@ mod tests {
                 None if shim.starts_with("pi:shim/node/") && !name.starts_with("node:") => format!("node:{name}"),
                 None => continue,
             };
-            assert_eq!(HOST_MODULES.get(&other), Some(shim), "{name}");
+            // The newer scope may have words of its own.
+            let is_it = |found: &String| found == shim || *found == format!("{shim}/newer");
+            assert!(HOST_MODULES.get(&other).is_some_and(is_it), "{name}");
         }
         for name in ["fs", "node:path", "@mariozechner/pi-tui", "@sinclair/typebox", "typebox/value"] {
             assert!(HOST_MODULES.contains_key(name), "{name}");

@@ -75,6 +75,10 @@ pub fn sources(path: &Path) -> Result<Vec<Source>, BuildFault> {
         Some(folder) if name == "extension.json" || name == "package.json" || name == crates::MANIFEST => {
             of_folder(folder)
         }
+        // What has no ending may be anything; what has another one is something else, even if it can be read as a script.
+        Some(_) if path.extension().is_some() && !is_script(&path) && !is_component(&path) => {
+            Err(BuildFault::OtherTier { path })
+        }
         Some(folder) => Ok(vec![of_file(folder, &path)?]),
         None => Err(BuildFault::NoEntry { path }),
     }

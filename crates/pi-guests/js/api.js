@@ -8,7 +8,7 @@ import { blocks, draft, outcomeOf } from "pi:api/outcome";
 import { partials } from "pi:api/partial";
 import { sessionManager, state } from "pi:api/session";
 import { theme } from "pi:api/theme";
-import { cancellation, makeUi, shown, withoutEffect } from "pi:api/ui";
+import { cancellation, makeUi, showing, withoutEffect } from "pi:api/ui";
 
 const { apply } = Reflect;
 const then = (promise, done, failed) => apply(Promise.prototype.then, promise, [done, failed]);
@@ -76,16 +76,18 @@ export function make(native, flags) {
   const ui = makeUi(native);
   const context = contexts({ check, ui, signalOf, say: () => ({ sendMessage: async (...args) => pi.sendMessage(...args), sendUserMessage: async (...args) => pi.sendUserMessage(...args) }) });
 
-  // Does something for the engine and answers it, now or when the promise is settled.
+  // Does something for the engine and answers it, now or when the promise is settled. What was shown to people before comes
+  // before the answer: whoever waits for that may leave afterwards.
   const run = (job, work) => {
-    const done = (value) => {
+    // Makes nothing where nothing was shown: there may be no memory left.
+    const end = (tell, answer) => {
       controllers.delete(job);
-      native.done(job, value);
+      const shown = showing();
+      if (shown === undefined) tell(job, answer);
+      else then(shown, () => tell(job, answer));
     };
-    const failed = (thrown) => {
-      controllers.delete(job);
-      native.failed(job, describe(thrown));
-    };
+    const done = (value) => end(native.done, value);
+    const failed = (thrown) => end(native.failed, describe(thrown));
     let result;
     try {
       result = work();
@@ -508,11 +510,9 @@ export function make(native, flags) {
     load: (job, namespace, evaluated, isAgain) => run(job, () => load(namespace, evaluated, isAgain)),
     handle: (job, hook, index, event) => run(job, () => handle(job, hook, index, event)),
     tool: (job, callId, name, input) => run(job, () => callTool(job, callId, name, input)),
-    // A command has ended when what it said was taken: whoever waits for it may leave afterwards.
     command: (job, name, args) =>
       run(job, async () => {
         await known(commands, "command", name).handler(args, context.command(job));
-        await shown();
       }),
     completions: (job, name, prefix) => run(job, () => commands.get(name)?.getArgumentCompletions?.(prefix) ?? null),
     shortcut: (job, key) => run(job, () => known(shortcuts, "shortcut", key).handler(context.event(job))),

@@ -82,7 +82,7 @@ export function contexts({ check, ui, signalOf, say }) {
   const replaced = async (result, withSession, setup) => {
     const { cancelled } = await result;
     if (!cancelled && typeof setup === "function") await setup(writableManager);
-    if (!cancelled && typeof withSession === "function") await withSession(Object.create(command, describe(say())));
+    if (!cancelled && typeof withSession === "function") await withSession(made(command, describe(say())));
     return { cancelled };
   };
   const control = {
@@ -95,13 +95,14 @@ export function contexts({ check, ui, signalOf, say }) {
     reload: () => accepted("reload"),
   };
 
+  // Each a plain object of its own with members of its own, as in Pi: extensions copy it (`{ ...ctx, cwd }`) and change the copy.
   const describe = (...parts) => Object.assign({}, ...parts.map(Object.getOwnPropertyDescriptors));
-  const event = Object.freeze(Object.create(null, describe(common)));
-  const command = Object.freeze(Object.create(null, describe(common, control)));
-  const withSignal = (base, job) =>
-    Object.create(base, {
-      signal: { enumerable: true, get: () => signalOf(job) },
-    });
+  const event = describe(common);
+  // Reading it asks the host for every schema, which a copy need not.
+  event.tools.enumerable = false;
+  const command = { ...event, ...describe(control) };
+  const made = (members, more) => Object.create(Object.prototype, { ...members, ...more });
+  const withSignal = (members, job) => made(members, { signal: { enumerable: true, configurable: true, get: () => signalOf(job) } });
   return {
     event: (job) => withSignal(event, job),
     command: (job) => withSignal(command, job),

@@ -127,6 +127,7 @@ function queue() {
 export function start(native) {
   if (host !== undefined) throw new Error("the engine runs already");
   installStacks(native);
+  if (native.fraction !== undefined) defineProperty(Math, "random", { value: () => native.fraction(), writable: true, enumerable: false, configurable: true });
   const calls = new Map();
   const tokens = new WeakMap();
   const timers = new Map();
@@ -247,6 +248,8 @@ export function start(native) {
       ticks.put(args.length === 0 ? fn : () => apply(fn, undefined, args));
     },
     random: (n) => native.random(n),
+    // For names that a shim makes itself: what an extension draws must not hang on how many of them there were.
+    unique: (n) => native.unique(n),
     digest: (algorithm, bytes) => native.digest(algorithm, bytes),
     hmac: (algorithm, key, bytes) => native.hmac(algorithm, key, bytes),
     deflate: (form, bytes, level) => native.deflate(form, bytes, level),
@@ -257,6 +260,10 @@ export function start(native) {
     base64Decode: (string) => native.base64Decode(text(string)),
     textWidth: (string) => native.textWidth(text(string)),
     graphemes: (string) => native.graphemes(text(string)),
+    timeZone: () => native.timeZone(),
+    zoneName: (zone) => native.zoneName(text(zone)),
+    zoneOffset: (zone, ms) => native.zoneOffset(text(zone), ms),
+    isSummer: (zone, ms) => native.isSummer(text(zone), ms),
     // Something of the extension does not work here as its author thinks.
     warn: (string) => native.warn(text(string)),
     write: (stream, string) => native.write(stream === "stderr" ? "stderr" : "stdout", text(string)),

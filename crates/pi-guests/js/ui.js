@@ -15,12 +15,20 @@ export function cancellation(signal) {
 // What is shown is shown in the order in which it was said, and a question after what was said before it: calls of the host run
 // beside each other.
 let told = Promise.resolve();
+let waiting = 0;
+const over = () => {
+  waiting--;
+};
 const tell = (params) => {
-  told = told.then(() => host.call("ui", params)).then(undefined, () => undefined);
+  waiting++;
+  told = told.then(() => host.call("ui", params)).then(over, over);
 };
 
-/** What was said so far was shown, or cannot be. */
-export const shown = () => told;
+// Of more than this most is left out, and who says so much does not keep others waiting.
+const MOST_AWAITED = 64;
+
+/** A promise for that what was said so far was shown, or cannot be; nothing if there is nothing to wait for. */
+export const showing = () => (waiting === 0 || waiting > MOST_AWAITED ? undefined : told);
 
 // Nobody there, no answer in time, dismissed: all the same to the extension.
 async function ask(params, options) {

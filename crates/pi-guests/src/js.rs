@@ -7,6 +7,7 @@
 
 mod answers;
 mod api;
+mod chance;
 mod clock;
 mod digests;
 mod engine;
@@ -26,13 +27,15 @@ mod room;
 mod thread;
 mod traces;
 mod value;
+mod zones;
 
 pub use self::{
+    chance::{Chance, Steps},
     clock::Time,
     guest::JsGuest,
     limits::Limits,
     modules::{Code, Library},
-    place::{Place, architecture, platform},
+    place::{Place, User, architecture, platform, user},
     thread::Program,
     traces::Sources,
 };

@@ -30,7 +30,7 @@ pub use self::{
     stock::Stock,
 };
 use crate::{
-    js::{self, Limits, Place, Sources, Time, architecture, platform},
+    js::{self, Chance, Limits, Place, Sources, Time, architecture, platform, user},
     wasm,
 };
 
@@ -148,6 +148,7 @@ impl Tiers {
             platform: platform().to_owned(),
             arch: architecture().to_owned(),
             pid: std::process::id(),
+            user: user(),
             exec_path: text(&around.program),
             argv: vec![text(&around.program)],
             hostname: around.hostname.clone(),
@@ -166,6 +167,7 @@ impl Tiers {
             flags: around.flags.clone(),
             limits: around.limits.clone(),
             time: Time::Real,
+            chance: Chance::Real,
         }
     }
 }

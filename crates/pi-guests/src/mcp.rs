@@ -21,6 +21,7 @@ pub mod pins;
 pub mod places;
 mod prepare;
 mod reading;
+mod relaxed;
 mod sdk;
 
 pub use self::{
@@ -29,7 +30,7 @@ pub use self::{
     guest::{McpGuest, Program, Standing, Weight},
     limits::Limits,
     link::{About, LinkFault},
-    pins::{Changed, PinFault, Pins, Record},
-    prepare::{Base, grants, guest_id, prepare, program},
+    pins::{Changed, PinFault, Pins, Record, Unagreed},
+    prepare::{Base, grants, prepare, program},
     reading::{PromptFace, ToolFace},
 };

@@ -20,7 +20,7 @@ use oxc::{
 use rolldown_common::ImportKind;
 
 use super::{
-    As, Edit, Import, Scan, Source, capability,
+    As, Edit, Import, Scan, Source, capability, hook,
     meaning::{Known, Meaning},
 };
 use crate::{
@@ -198,6 +198,11 @@ impl<'s> Reporter<'s> {
                     self.need(&["exec"]);
                 }
             }
+        }
+        if let Some(name) =
+            meaning.as_ref().and_then(|it| hook::written(self.known, &self.request.hooks, it, arguments))
+        {
+            self.find(Rule::Hook, name, span);
         }
         for passed in arguments.iter().filter_map(Argument::as_expression) {
             if let Some(Meaning::Global(name)) = self.known.of(passed)

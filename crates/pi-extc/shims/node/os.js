@@ -29,7 +29,8 @@ export const setPriority = () => {};
 export function userInfo() {
   const { environment } = host.load("pi:shim/node/process/environment");
   const username = environment.USER ?? environment.USERNAME ?? place.homeDir.split(/[\\/]/).at(-1);
-  return { uid: isWindows ? -1 : 1000, gid: isWindows ? -1 : 1000, username, homedir: place.homeDir, shell: isWindows ? null : (environment.SHELL ?? "/bin/sh") };
+  const { uid, gid } = place.user ?? { uid: -1, gid: -1 };
+  return { uid, gid, username, homedir: place.homeDir, shell: isWindows ? null : (environment.SHELL ?? "/bin/sh") };
 }
 
 const SIGNALS = {

@@ -54,7 +54,12 @@ const process = Object.assign(new EventEmitter(), {
   cpuUsage: () => ({ user: Math.floor(host.monotonic() * 1000), system: 0 }),
   resourceUsage: () => ({ userCPUTime: 0, systemCPUTime: 0, maxRSS: 0 }),
   umask: () => 0o022,
-  getuid: () => 1000, geteuid: () => 1000, getgid: () => 1000, getegid: () => 1000, getgroups: () => [1000],
+  ...(place.user && { getuid: () => place.user.uid, geteuid: () => place.user.uid, getgid: () => place.user.gid, getegid: () => place.user.gid, getgroups: () => [place.user.gid] }),
+  // By its header packages choose among their native parts; none of those is loaded here.
+  report: {
+    getReport: () => ({ header: { reportVersion: 3, nodejsVersion: process.version, arch: place.arch, platform: place.platform, componentVersions: { ...process.versions }, ...(place.platform === "linux" && { glibcVersionRuntime: "2.31" }) }, sharedObjects: [] }),
+    writeReport: cannot("report.writeReport", "there is no report of the process of an extension"),
+  },
   emitWarning(warning, options) {
     const kind = typeof options === "string" ? options : (options?.type ?? warning?.name ?? "Warning");
     host.write("stderr", `(pi) ${kind}: ${warning?.message ?? warning}\n`);

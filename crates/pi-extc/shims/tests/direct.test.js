@@ -119,7 +119,7 @@ test("an answer that breaks off is no answer", () => provider(COMPLETIONS.split(
 
 test("the host's own models are asked by the host, whatever key is named", async () => {
   const answer = { role: "assistant", content: [], stopReason: "stop" };
-  answers.session = ({ op }) => (op === "get_models" ? { models: [{ provider: "mine", model: "m", info: { baseUrl: "http://x" } }] } : { message: answer });
+  answers.session = ({ op }) => (op === "get_models" ? { models: [{ provider: "mine", model: "m", is_usable: true, info: { baseUrl: "http://x" } }] } : { message: answer });
   assert.deepEqual(await ai.complete(model("openai-completions", "http://x"), { messages: [] }, { apiKey: "sk-granted" }), answer);
   assert.deepEqual(await ai.complete(model("openai-completions", "http://y"), { messages: [] }, { apiKey: "kept-by-pi" }), answer);
 });

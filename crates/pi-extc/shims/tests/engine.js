@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { globSync, root } from "./files.js";
 
 const HOST = `
-const place = Object.freeze({ cwd: "/work", agentDir: "/home/u/.pi/agent", extensionDir: "/e", entry: "/e/i.ts", dataDir: "/d", tempDir: "/tmp", homeDir: "/home/u", platform: "linux", arch: "x64", pid: 7, execPath: "/bin/pi", argv: [], hostname: "h", versions: { node: "20.20.2", pi: "0.73.1" } });
+const place = Object.freeze({ cwd: "/work", agentDir: "/home/u/.pi/agent", extensionDir: "/e", entry: "/e/i.ts", dataDir: "/d", tempDir: "/tmp", homeDir: "/home/u", platform: "linux", arch: "x64", pid: 7, user: { uid: 1000, gid: 1000 }, execPath: "/bin/pi", argv: [], hostname: "h", versions: { node: "20.20.2", pi: "0.73.1" } });
 const encode = (text) => Uint8Array.from(unescape(encodeURIComponent(text)), (char) => char.charCodeAt(0));
 const decode = (bytes) => decodeURIComponent(escape(String.fromCharCode(...bytes)));
 const files = new Map([["/work/a.txt", "hello"]]);
@@ -15,7 +15,7 @@ function callSync(method, params) {
   if (method === "fs" && params.op === "stat") return files.has(params.path) ? { info: { kind: "file", size: files.get(params.path).length } } : {};
   throw Object.assign(new Error("no"), { name: "HostFault", code: "io", details: { errno: "ENOENT" } });
 }
-export default Object.freeze({ place, callSync, call: async (...args) => callSync(...args), open() { throw new Error("no"); }, load: (specifier) => globalThis.__loaded[specifier], now: () => 0, monotonic: () => 0, setTimer: () => 1, clearTimer() {}, refTimer() {}, immediate: (fn) => { Promise.resolve().then(fn); return 1; }, random: (n) => new Uint8Array(n), utf8Encode: encode, utf8Decode: decode, base64Encode: () => "", base64Decode: () => new Uint8Array(0), textWidth: (text) => text.length, graphemes: (text) => Array.from(text), write: (name, text) => { (globalThis.__written ??= []).push(text); }, cancelToken: () => ({ cancel() {} }) });
+export default Object.freeze({ place, callSync, call: async (...args) => callSync(...args), open() { throw new Error("no"); }, load: (specifier) => globalThis.__loaded[specifier], now: () => 0, monotonic: () => 0, setTimer: () => 1, clearTimer() {}, refTimer() {}, immediate: (fn) => { Promise.resolve().then(fn); return 1; }, random: (n) => new Uint8Array(n), unique: (n) => new Uint8Array(n), utf8Encode: encode, utf8Decode: decode, base64Encode: () => "", base64Decode: () => new Uint8Array(0), textWidth: (text) => text.length, graphemes: (text) => Array.from(text), timeZone: () => "UTC", zoneName: (zone) => zone, zoneOffset: () => 0, isSummer: () => false, write: (name, text) => { (globalThis.__written ??= []).push(text); }, cancelToken: () => ({ cancel() {} }) });
 `;
 const STORY = `
 import { install } from "pi:shim/globals";

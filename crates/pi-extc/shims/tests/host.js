@@ -167,7 +167,7 @@ function execLater(params, options) {
 const place = Object.freeze({
   cwd: process.cwd(), agentDir: path.join(os.homedir(), ".pi/agent"), extensionDir: "/extension", entry: "/extension/index.ts",
   dataDir: path.join(os.tmpdir(), "pi-shims-data"), tempDir: os.tmpdir(), homeDir: os.homedir(), platform: process.platform, arch: process.arch,
-  pid: process.pid, execPath: process.execPath, argv: [process.execPath, "pi"], hostname: os.hostname(), versions: { node: "20.20.2", pi: "0.73.1" },
+  pid: process.pid, user: process.getuid && { uid: process.getuid(), gid: process.getgid() }, execPath: process.execPath, argv: [process.execPath, "pi"], hostname: os.hostname(), versions: { node: "20.20.2", pi: "0.73.1" },
 });
 
 let lastTimer = 0;
@@ -206,6 +206,7 @@ export default Object.freeze({
     return id;
   },
   random: (n) => data(randomBytes(n)),
+  unique: (n) => data(randomBytes(n)),
   digest: (algorithm, bytes) => data(createHash(algorithm).update(bytes).digest()),
   hmac: (algorithm, key, bytes) => data(createHmac(algorithm, key).update(bytes).digest()),
   deflate: (form, bytes, level) => data({ gzip: zlib.gzipSync, deflate: zlib.deflateSync, "deflate-raw": zlib.deflateRawSync }[form](bytes, { level })),
@@ -229,6 +230,16 @@ export default Object.freeze({
     return width;
   },
   graphemes: (text) => Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment),
+  timeZone: () => Intl.DateTimeFormat().resolvedOptions().timeZone,
+  zoneName(zone) {
+    try {
+      return Intl.DateTimeFormat("en-US", { timeZone: zone }).resolvedOptions().timeZone;
+    } catch {
+      return undefined;
+    }
+  },
+  zoneOffset: (zone, ms) => (Date.parse(`${new Date(ms).toLocaleString("sv-SE", { timeZone: zone }).replace(" ", "T")}Z`) - Math.floor(ms / 1000) * 1000) / 1000,
+  isSummer: (zone, ms) => /DT$/.test(new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "short" }).format(ms)),
   write: (stream, text) => written.push([stream, text]),
 });
 

@@ -83,6 +83,17 @@ test("a tool asks the host, and its failure is an exception", async () => {
   assert.equal((await bash.execute("1", { command: "ls" })).content[0].text, 'bash {"command":"ls"}');
   await assert.rejects(bash.execute("1", { command: "false" }), /bash/);
 });
+test("the newer package declares edit and tells of write in its own way", async () => {
+  const newer = await shim("pi/coding-agent/newer");
+  const closed = (tools) => JSON.stringify(tools.createEditTool("/x").parameters).includes("additionalProperties");
+  assert.deepEqual([closed(agent), closed(newer)], [true, false]);
+  const operations = { mkdir: async () => {}, writeFile: async () => {} };
+  const told = async (tools, make) => (await tools[make]("/x", { operations }).execute("1", { path: "/x/a", content: "abc" })).content[0].text;
+  assert.equal(await told(agent, "createWriteTool"), "Successfully wrote 3 bytes to /x/a");
+  for (const make of ["createWriteTool", "createWriteToolDefinition"]) assert.equal(await told(newer, make), "Successfully wrote to /x/a");
+  assert.equal(newer.createReadTool, agent.createReadTool);
+  assert.equal(newer.createCodingTools("/x").length, 4);
+});
 test("a tool over operations of the extension does not ask the host", async () => {
   answers.tool = () => assert.fail("the host was asked");
   const bash = agent.createBashTool("/far", { operations: { exec: async (command, cwd, { onData }) => { onData(Buffer.from(`${cwd}$ ${command}`)); return { exitCode: 0 }; } } });
@@ -122,11 +133,14 @@ test("an answer of the session is streamed as it comes", async () => {
   assert.deepEqual(await events.result(), message);
 });
 test("models are those of the host, with what it knows of them", () => {
-  answers.session = () => ({ models: [{ provider: "p", model: "m", is_usable: true, info: { name: "M", contextWindow: 5, reasoning: true } }] });
-  assert.deepEqual(ai.getProviders(), ["p"]);
+  const models = [{ provider: "p", model: "m", is_usable: true, info: { name: "M", contextWindow: 5, reasoning: true } }, { provider: "q", model: "n", is_usable: false, info: {} }];
+  answers.session = () => ({ models });
+  assert.deepEqual(ai.getProviders(), ["p", "q"]);
+  assert.deepEqual(ai.getModels("q").map(({ id }) => id), ["n"]);
   const { id, name, provider, contextWindow, maxTokens, reasoning } = ai.getModel("p", "m");
   assert.deepEqual({ id, name, provider, contextWindow, maxTokens, reasoning }, { id: "m", name: "M", provider: "p", contextWindow: 5, maxTokens: 16384, reasoning: true });
   assert.equal(ai.getModel("q", "other").id, "other");
+  assert.equal(ai.getModel("r", "other"), undefined);
 });
 test("tools and thinking go along with a model call", async () => {
   let asked;

@@ -32,7 +32,7 @@ const quoted = (text) => text.replace(/\n/g, "%0A").replace(/\r/g, "%0D").replac
 
 /** multipart/form-data: the bytes and their type. */
 export function encodeForm(form) {
-  const boundary = `----formdata-pi-${Array.from(host.random(12), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  const boundary = `----formdata-pi-${Array.from(host.unique(12), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
   const parts = [];
   for (const [name, value] of form) {
     const head = `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`;

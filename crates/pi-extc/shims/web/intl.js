@@ -1,5 +1,5 @@
-// Intl in English (en-US), whatever is asked for; the engine has none of its own. Good enough for dates, numbers, lists and
-// sorting in messages to a person; not for other languages, calendars or zones beyond UTC and the machine's own.
+// Intl in English words; the engine has none of its own. Good enough for dates, numbers, lists and sorting in messages to a
+// person. Plain numbers and dates in digits are written as some other locales write them; other languages and calendars are not there.
 import host from "pi:host";
 import { DateTimeFormat, localDate } from "pi:shim/web/intl/date";
 import { NumberFormat } from "pi:shim/web/intl/number";
@@ -156,8 +156,15 @@ class Locale {
   minimize() { return this; }
 }
 
+// These three are as old as calling a class without `new`.
+const callable = (Class) => {
+  const own = new Proxy(Class, { apply: (_, self, args) => new Class(...args) });
+  Object.defineProperty(Class.prototype, "constructor", { value: own, writable: true, enumerable: false, configurable: true });
+  return own;
+};
+
 export default {
-  NumberFormat, DateTimeFormat, Collator, PluralRules, ListFormat, RelativeTimeFormat, Segmenter, DisplayNames, Locale,
+  NumberFormat: callable(NumberFormat), DateTimeFormat: callable(DateTimeFormat), Collator: callable(Collator), PluralRules, ListFormat, RelativeTimeFormat, Segmenter, DisplayNames, Locale,
   getCanonicalLocales: (locales) => [locales ?? []].flat().map(String),
   supportedValuesOf: () => [],
   [Symbol.toStringTag]: "Intl",

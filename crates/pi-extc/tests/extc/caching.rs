@@ -119,6 +119,11 @@ fn whoever_only_looks_makes_nothing() {
     cache.bytecode(&module("export default 1")).expect("bytecode");
     assert!(folder.join("machine.key").exists());
     assert_eq!(cache.list().expect("a list").len(), 1);
+    // What was sealed with a key that is gone is not believed, and nobody makes another to look at it.
+    fs::remove_file(folder.join("machine.key")).expect("a loss");
+    let list = Cache::open(&folder).expect("there is no key").list().expect("a list");
+    assert!(list.len() == 1 && list[0].health != Health::Sound, "{list:?}");
+    assert!(!folder.join("machine.key").exists());
 }
 
 #[test]

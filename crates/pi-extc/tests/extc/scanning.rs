@@ -69,6 +69,28 @@ async fn code_from_text_is_found_however_it_is_written() {
 }
 
 #[tokio::test]
+async fn writing_what_other_programs_run_is_found() {
+    for (body, rules, capabilities) in [
+        ("fs.appendFileSync('.git/config', 'x')", "file.hook:3", "write"),
+        ("fs.promises.writeFile(join(pi.cwd, '.git', 'hooks', 'pre-commit'), 'x')", "file.hook:3", "write"),
+        ("writeFile(`${pi.cwd}/.husky/pre-commit`, 'x')", "file.hook:3", "write"),
+        ("const at = '.envrc'; fs.writeFileSync(join(pi.cwd, at), 'x')", "file.hook:3", "write"),
+        ("fs.renameSync('a', '.mcp.json')", "file.hook:3", "write"),
+        ("pi.fs.write('.git/config', 'x')", "file.hook:3", "read write"),
+        ("pi.tool('write', { path: '.vscode/tasks.json', content: 'x' })", "file.hook:3", "write"),
+        // What only looks like it.
+        ("fs.readFileSync('.git/config')", "", "read"),
+        ("fs.writeFileSync('.gitignore', '.vscode')", "", "write"),
+        ("fs.writeFileSync('.github/x.yml', 'x')", "", "write"),
+        ("pi.tool('write', { path: 'a', content: '.git' })", "", "write"),
+    ] {
+        let head =
+            "import fs from 'node:fs'; import { writeFile } from 'node:fs/promises'; import { join } from 'node:path';";
+        check(&format!("{head}\nexport default function (pi) {{\n{body}\n}}"), rules, capabilities).await;
+    }
+}
+
+#[tokio::test]
 async fn globals_that_nobody_has_are_found_unless_they_are_asked_for() {
     for (body, rules) in [
         ("new WebSocket('wss://x')", "api.global:2"),

@@ -11,7 +11,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use pi_exthost::{
     Dispatcher, Fittings, Guest, GuestId, Guests, Ledger, Patience, Rulebook, SessionPort, SystemResolver,
     launcher::{Launcher, Prepared, Provenance, Source},
-    ledger::{self, Allowance},
+    ledger::{self, Pace},
     port::Request,
 };
 use pi_guests::{Screening, Surroundings, Tiers, js::Limits};
@@ -128,10 +128,11 @@ impl Stage {
             resolver: Arc::new(SystemResolver),
             proxy: None,
             keys: None,
+            models: None,
             trace: None,
             // As many calls as it takes.
             limits: pi_exthost::Limits {
-                calls: Allowance { lines: u32::MAX, ..Allowance::default() },
+                calls: Pace { most: u32::MAX, ..pi_exthost::Limits::default().calls },
                 ..pi_exthost::Limits::default()
             },
             now,

@@ -100,7 +100,7 @@ fn fault_of(room: &Rc<Room>, job: JobId, fault: &Object<'_>) -> GuestFault {
     let is_out_of_memory = match name.as_deref() {
         Some("InternalError") => message == "out of memory",
         // Where there is no room for an error either, the engine throws null, as anybody may.
-        Some("null") => raw::used(fault.ctx()) > room.limits.memory - room.limits.memory / 8,
+        Some("null") => raw::reached(fault.ctx()) > room.limits.memory - room.limits.memory / 8,
         Some(_) | None => false,
     };
     if is_out_of_memory {

@@ -9,6 +9,7 @@ use std::{
 use rquickjs::{Context, Runtime};
 
 use super::{
+    chance::Lots,
     clock::Clock,
     fuse::BACKGROUND,
     modules::{Border, Shelf},
@@ -41,6 +42,7 @@ impl Engine {
             tokio: guest.tokio.clone(),
             wakes: guest.wakes.clone(),
             clock: Clock::new(guest.program.time),
+            lots: Lots::new(guest.program.chance.clone()),
             fuse,
             limits,
             life: guest.life.child_token(),

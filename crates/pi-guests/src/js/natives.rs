@@ -25,6 +25,7 @@ use super::{
     thread::Wake,
     traces::frames,
     value::{Reader, to_js},
+    zones,
 };
 
 /// Members of parameters that hold bytes.
@@ -37,9 +38,11 @@ pub(super) fn functions<'js>(ctx: &Ctx<'js>, room: &Rc<Room>, place: &Place) -> 
     calls(ctx, &native, room)?;
     feeds(ctx, &native, room)?;
     time(ctx, &native, room)?;
+    chance(ctx, &native, room)?;
     bytes(ctx, &native)?;
     packing::functions(ctx, &native)?;
     texts(ctx, &native, room)?;
+    zones::functions(ctx, &native)?;
     drawings(ctx, &native, room)?;
     answers::functions(ctx, &native, room)?;
     Ok(native)
@@ -299,17 +302,35 @@ pub(super) fn bytes_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Vec<u8>> {
     raw::bytes(value).ok_or_else(|| Exception::throw_type(ctx, "expected a Uint8Array"))
 }
 
-fn bytes<'js>(ctx: &Ctx<'js>, native: &Object<'js>) -> Result<()> {
-    let random = |ctx: Ctx<'js>, count: usize| -> Result<TypedArray<'js, u8>> {
-        if count > 1 << 20 {
-            return Err(Exception::throw_range(&ctx, "more than a million random bytes at once"));
-        }
-        let mut bytes = vec![0; count];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| Exception::throw_internal(&ctx, &format!("the system has no random bytes: {error}")))?;
-        TypedArray::new(ctx, bytes)
-    };
+fn chance<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<()> {
+    let here = Rc::clone(room);
+    let random = move |ctx: Ctx<'js>, count: usize| drawn(&ctx, count, |bytes| here.lots.fill(bytes));
     native.set("random", Function::new(ctx.clone(), random)?)?;
+    // For names of our own, which meet none that is there: never those of a rehearsal.
+    let unique = |ctx: Ctx<'js>, count: usize| drawn(&ctx, count, getrandom::fill);
+    native.set("unique", Function::new(ctx.clone(), unique)?)?;
+    if room.lots.is_rehearsed() {
+        let here = Rc::clone(room);
+        native.set("fraction", Function::new(ctx.clone(), move || here.lots.fraction())?)?;
+    }
+    Ok(())
+}
+
+fn drawn<'js>(
+    ctx: &Ctx<'js>,
+    count: usize,
+    fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), getrandom::Error>,
+) -> Result<TypedArray<'js, u8>> {
+    if count > 1 << 20 {
+        return Err(Exception::throw_range(ctx, "more than a million random bytes at once"));
+    }
+    let mut bytes = vec![0; count];
+    fill(&mut bytes)
+        .map_err(|error| Exception::throw_internal(ctx, &format!("the system has no random bytes: {error}")))?;
+    TypedArray::new(ctx.clone(), bytes)
+}
+
+fn bytes<'js>(ctx: &Ctx<'js>, native: &Object<'js>) -> Result<()> {
     let digest = |ctx: Ctx<'js>, algorithm: String, value: Value<'js>| -> Result<TypedArray<'js, u8>> {
         let bytes = bytes_of(&ctx, &value)?;
         let digest = digests::digest(&algorithm, &bytes)

@@ -20,10 +20,29 @@ pub struct Place {
     pub platform: String,
     pub arch: String,
     pub pid: u32,
+    /// Who runs this program; nobody where users have no numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<User>,
     pub exec_path: String,
     pub argv: Vec<String>,
     pub hostname: String,
     pub versions: BTreeMap<String, String>,
+}
+
+/// The numbers of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct User {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// Who runs this program.
+pub fn user() -> Option<User> {
+    #[cfg(unix)]
+    let user = Some(User { uid: rustix::process::getuid().as_raw(), gid: rustix::process::getgid().as_raw() });
+    #[cfg(not(unix))]
+    let user = None;
+    user
 }
 
 /// The system as Node names it.

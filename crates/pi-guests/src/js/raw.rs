@@ -14,17 +14,21 @@ pub(crate) fn load<'js>(ctx: &Ctx<'js>, bytecode: &Bytecode) -> rquickjs::Result
     unsafe { Module::load(ctx.clone(), bytecode.as_bytes()) }
 }
 
-/// How many bytes the engine has taken.
+/// How many bytes the engine has taken, or had when it last grew: what a thrown value left behind is given back before anybody
+/// can ask.
 #[expect(unsafe_code, reason = "the engine tells it where it is not entered only")]
-pub(crate) fn used(ctx: &Ctx<'_>) -> usize {
+pub(crate) fn reached(ctx: &Ctx<'_>) -> usize {
     let mut usage = std::mem::MaybeUninit::<qjs::JSMemoryUsage>::uninit();
-    // SAFETY: the context is that of a runtime which runs on this thread and is alive as long as the context is. The function looks
-    // at the heap, changes nothing and fills the whole struct.
-    let usage = unsafe {
-        qjs::JS_ComputeMemoryUsage(qjs::JS_GetRuntime(ctx.as_raw().as_ptr()), usage.as_mut_ptr());
-        usage.assume_init()
+    // SAFETY: the context is that of a runtime which runs on this thread and is alive as long as the context is. The functions look
+    // at the heap, change nothing, and the first fills the whole struct.
+    let (usage, next_collection) = unsafe {
+        let runtime = qjs::JS_GetRuntime(ctx.as_raw().as_ptr());
+        qjs::JS_ComputeMemoryUsage(runtime, usage.as_mut_ptr());
+        (usage.assume_init(), qjs::JS_GetGCThreshold(runtime))
     };
-    usize::try_from(usage.malloc_size).unwrap_or(0)
+    // The engine collects when the heap is half again as large as the last collection left it. Whoever came to the limit had
+    // collections on the way, so the next one lies there too.
+    usize::try_from(usage.malloc_size).unwrap_or(0).max(usize::try_from(next_collection).unwrap_or(0))
 }
 
 /// A copy of the bytes in a `Uint8Array`; nothing for any other value.

@@ -16,6 +16,7 @@ use pi_exthost::{Desk, GuestFault, Terms, desk::Occasion, port::Canvas};
 use pi_extproto::{connector::stream::StreamItem, host::HostError};
 
 use super::{
+    chance::Lots,
     clock::Clock,
     fuse::{BACKGROUND, Fuse},
     job::{Answer, JobId, JobTerms, Task},
@@ -32,6 +33,7 @@ pub(super) struct Room {
     pub(super) wakes: Sender<Wake>,
     pub(super) fuse: Fuse,
     pub(super) clock: Clock,
+    pub(super) lots: Lots,
     pub(super) limits: Limits,
     /// Ends with the runtime, at the latest with the guest: whatever it had going in the host is withdrawn.
     pub(super) life: CancellationToken,

@@ -18,6 +18,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    chance::Chance,
     clock::Time,
     fuse::{BACKGROUND, Fuse},
     job::{Job, JobId, JobTerms, Task},
@@ -48,6 +49,7 @@ pub struct Program {
     pub flags: BTreeMap<String, Value>,
     pub limits: Limits,
     pub time: Time,
+    pub chance: Chance,
 }
 
 /// What wakes a guest up.

@@ -156,17 +156,16 @@ impl Built {
             return Err(LaunchFault::Unusable { message });
         }
         let bytecode = artifact.bytecode(yard.stock.cache()).map_err(|fault| unusable(&fault))?;
-        let code = match (&artifact.code, bytecode) {
-            (Code::Script { source_map, .. }, Some(bytecode)) => {
+        let code = match (wasm::Piece::of_artifact(artifact), &artifact.code, bytecode) {
+            (None, Code::Script { source_map, .. }, Some(bytecode)) => {
                 Compiled::Script { code: js::Code::Compiled(bytecode), source_map: Arc::clone(source_map) }
             }
-            (Code::Component(bytes), _) => {
-                let piece = wasm::Piece { hash: *artifact.hash(), bytes, name };
+            (Some(piece), _, _) => {
                 let prepared = yard.stock.machinery().prepare(piece, yard.memory, yard.stock.cache());
                 let (machine, code) = prepared.map_err(|fault| unusable_component(name, &fault))?;
                 Compiled::Component { code, machine }
             }
-            (Code::Script { .. }, None) => {
+            (None, Code::Script { .. } | Code::Component(_), _) => {
                 return Err(LaunchFault::Unusable { message: "it has no code".to_owned() });
             }
         };

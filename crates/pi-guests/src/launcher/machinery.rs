@@ -47,12 +47,12 @@ impl Machinery {
         memory: usize,
         cache: &Cache,
     ) -> Result<(Machine, Code), PieceFault> {
-        let (machine, known) = self.look(&piece.hash, memory)?;
+        let (machine, known) = self.look(piece.hash(), memory)?;
         if let Some(code) = known {
             return Ok((machine, code));
         }
         let code = Code::prepare(&machine, piece, Some(cache))?;
-        self.keep(&machine, piece.hash, &code);
+        self.keep(&machine, *piece.hash(), &code);
         Ok((machine, code))
     }
 

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 
 use pi_extproto::Object;
-use pi_transcript::json::canonical;
+use pi_transcript::json::{Digest, canonical};
 
 use super::expansion::{self, ExpansionFault};
 
@@ -85,7 +85,7 @@ pub enum EntryFault {
 }
 
 /// Members that mean something to us.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 17] = [
     "command",
     "args",
     "env",
@@ -99,6 +99,8 @@ const KNOWN: [&str; 15] = [
     "timeout",
     "includeTools",
     "excludeTools",
+    "enabledTools",
+    "disabledTools",
     "description",
     "httpUrl",
 ];
@@ -111,8 +113,12 @@ impl Server {
         (origin, file): (Origin, PathBuf),
         lookup: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Self, Vec<String>), EntryFault> {
-        check_name(name)?;
+        if name.is_empty() {
+            return Err(EntryFault::Name);
+        }
+        // Some programs write what they do not have.
         let members = written.as_object().ok_or(EntryFault::NotObject)?;
+        let members = &Object::from_iter(members.clone().into_iter().filter(|(_, value)| !value.is_null()));
         let odd = members.keys().filter(|member| !KNOWN.contains(&member.as_str()));
         let odd = odd.map(|member| format!("{name}: {member} means nothing to pi")).collect();
         let is_disabled = flag(members, "disabled")?.unwrap_or(false) || flag(members, "enabled")? == Some(false);
@@ -129,18 +135,34 @@ impl Server {
             }
         };
         let server = Self {
-            name: name.to_owned(),
+            name: safe_name(name),
             shown: self::route(members, &|text| Ok(text.to_owned()))?.shown(),
             route,
             origin,
             file,
             is_disabled,
-            only: texts(members, "includeTools")?,
-            without: texts(members, "excludeTools")?.unwrap_or_default(),
+            only: texts(members, "includeTools")?.or(texts(members, "enabledTools")?),
+            without: [texts(members, "excludeTools")?, texts(members, "disabledTools")?]
+                .into_iter()
+                .flatten()
+                .flatten()
+                .collect(),
             call_time,
             digest: digest(members),
         };
         Ok((server, odd))
+    }
+
+    /// What decides which program speaks to us, for people: the route and the names of what it is given.
+    pub fn shown_whole(&self) -> String {
+        let (what, given): (&str, Vec<&str>) = match &self.route {
+            Route::Process(process) => ("environment", process.variables.keys().map(String::as_str).collect()),
+            Route::Http(http) => ("headers", http.headers.keys().map(String::as_str).collect()),
+        };
+        match given.is_empty() {
+            true => self.shown.clone(),
+            false => format!("{} ({what}: {})", self.shown, given.join(", ")),
+        }
     }
 
     /// Tools that its owner names, to have them or to have them not.
@@ -175,12 +197,32 @@ impl Route {
     }
 }
 
-/// Whether a text can be the name of a server.
+/// The longest name of a server.
+const LONGEST_NAME: usize = 64;
+
+/// Whether a text can be the name of a server as it is.
 pub fn check_name(name: &str) -> Result<(), EntryFault> {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-    match !name.is_empty() && name.len() <= 64 && name.chars().all(is_plain) {
+    match !name.is_empty() && safe_name(name) == name {
         true => Ok(()),
         false => Err(EntryFault::Name),
+    }
+}
+
+/// What a server is called here that others call so: every other letter becomes a `-`. Names of registries have slashes, and
+/// those that people choose have blanks.
+pub fn safe_name(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    if !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
+        return name.to_owned();
+    }
+    let plain: String = name.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect();
+    match plain.trim_matches('-') {
+        "" => {
+            let digest = Digest::of(name.as_bytes());
+            let mark: String = digest.as_bytes()[..3].iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("server-{mark}")
+        }
+        plain => plain.chars().take(LONGEST_NAME).collect(),
     }
 }
 
@@ -188,13 +230,10 @@ type Expand<'a> = &'a dyn Fn(&str) -> Result<String, ExpansionFault>;
 
 fn route(members: &Object, expand: Expand<'_>) -> Result<Route, EntryFault> {
     let url = text(members, "url")?.or(text(members, "httpUrl")?);
-    let named = text(members, "type")?.or(text(members, "transport")?);
+    let named = text(members, "type")?.or(text(members, "transport")?).map(transport).transpose()?;
     match (text(members, "command")?, url, named) {
-        (_, _, Some(other)) if !["stdio", "http", "streamable-http", "streamableHttp"].contains(&other) => {
-            Err(EntryFault::Transport(other.to_owned()))
-        }
         (Some(_), Some(_), None) => Err(EntryFault::TwoRoutes),
-        (Some(command), _, None | Some("stdio")) => Ok(Route::Process(ProcessRoute {
+        (Some(command), _, None | Some(Transport::Stdio)) => Ok(Route::Process(ProcessRoute {
             command: expand(command)?,
             arguments: texts(members, "args")?
                 .unwrap_or_default()
@@ -218,6 +257,31 @@ fn route(members: &Object, expand: Expand<'_>) -> Result<Route, EntryFault> {
     }
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Transport {
+    Stdio,
+    Http,
+}
+
+/// Programs write it in as many ways as a name of two words can be.
+fn transport(named: &str) -> Result<Transport, EntryFault> {
+    match named.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
+        "stdio" => Ok(Transport::Stdio),
+        "http" | "streamablehttp" => Ok(Transport::Http),
+        _ => Err(EntryFault::Transport(named.to_owned())),
+    }
+}
+
+/// A value as its text; nothing if it is a list or an object. Numbers are written without quotes often enough.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
 fn text<'a>(members: &'a Object, name: &'static str) -> Result<Option<&'a str>, EntryFault> {
     match members.get(name) {
         None => Ok(None),
@@ -236,7 +300,7 @@ fn texts(members: &Object, name: &'static str) -> Result<Option<Vec<String>>, En
     let fault = || EntryFault::Unexpected(name, "a list of strings");
     let Some(value) = members.get(name) else { return Ok(None) };
     let items = value.as_array().ok_or_else(fault)?;
-    items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(fault)).collect::<Result<_, _>>().map(Some)
+    items.iter().map(|item| plain(item).ok_or_else(fault)).collect::<Result<_, _>>().map(Some)
 }
 
 fn table(members: &Object, name: &'static str, expand: Expand<'_>) -> Result<BTreeMap<String, String>, EntryFault> {
@@ -244,10 +308,10 @@ fn table(members: &Object, name: &'static str, expand: Expand<'_>) -> Result<BTr
     let Some(value) = members.get(name) else { return Ok(BTreeMap::new()) };
     let pairs = value.as_object().ok_or_else(fault)?;
     let pair = |(name, value): (&String, &Value)| {
-        let value = expand(value.as_str().ok_or_else(fault)?)?;
+        let value = expand(&plain(value).ok_or_else(fault)?)?;
         Ok((name.clone(), value))
     };
-    pairs.iter().map(pair).collect()
+    pairs.iter().filter(|(_, value)| !value.is_null()).map(pair).collect()
 }
 
 /// Of what decides which program speaks to us. Filters and time limits are not part of it.

@@ -5,6 +5,8 @@
 pub enum ExpansionFault {
     #[error("the variable {0} is not set; set it, or write ${{{0}:-a value}}")]
     Unset(String),
+    #[error("${{{0}}} is what an editor asks for; set a variable, and write ${{ITS_NAME}}")]
+    Editors(String),
     #[error("'${{' is not closed in {0:?}")]
     Open(String),
 }
@@ -24,7 +26,9 @@ pub(super) fn expand(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Res
         let value = lookup(name).filter(|value| !value.is_empty() || otherwise.is_none());
         let value = value.or_else(|| otherwise.map(str::to_owned));
         expanded.push_str(before);
-        expanded.push_str(&value.ok_or_else(|| ExpansionFault::Unset(name.to_owned()))?);
+        // A variable has no such sign in its name.
+        let fault = if name.contains(':') { ExpansionFault::Editors } else { ExpansionFault::Unset };
+        expanded.push_str(&value.ok_or_else(|| fault(name.to_owned()))?);
         rest = behind;
     }
     expanded.push_str(rest);
@@ -54,6 +58,7 @@ mod tests {
         check("${B:-two}${B:-}", "two");
         check("[${EMPTY}][${EMPTY:-x}]", "[][x]");
         check("a ${B}", "! the variable B is not set; set it, or write ${B:-a value}");
+        check("${input:key}", "! ${input:key} is what an editor asks for; set a variable, and write ${ITS_NAME}");
         check("${A", "! '${' is not closed in \"${A\"");
     }
 }

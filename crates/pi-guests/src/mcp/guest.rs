@@ -3,6 +3,7 @@
 mod asking;
 mod calling;
 mod survey;
+mod typed;
 
 use std::{
     fmt,
@@ -44,7 +45,7 @@ use super::{
     keeper::{Keeper, Stage, Tenant},
     limits::Limits,
     link::{About, Connect, Counter, Link, LinkFault, News},
-    pins::{Changed, Pins},
+    pins::{Changed, Pins, Unagreed},
     sdk,
 };
 
@@ -111,11 +112,13 @@ struct Shared {
     has_told_loss: AtomicBool,
     /// It was told that it is still starting, and not yet that it has.
     is_late: AtomicBool,
+    /// Its entry is not the one that a person agreed to, and none has agreed to this one yet.
+    unagreed: Mutex<Option<Unagreed>>,
 }
 
 impl McpGuest {
     /// Connects, and waits until the server has listed its tools or the patience for it is over; then its tools come
-    /// later. Dropping the future ends it.
+    /// later. So they do if the first try fails, the limits want another, and that may help. Dropping the future ends it.
     pub async fn start(program: Program, desk: Desk) -> Result<Arc<Self>, GuestFault> {
         let (route, limits, at) = (program.server.route.clone(), program.limits.clone(), desk.clone());
         let connect: Connect = Arc::new(move |counter| {
@@ -141,7 +144,12 @@ impl McpGuest {
             is_launched: watch::Sender::new(false),
             has_told_loss: AtomicBool::new(false),
             is_late: AtomicBool::new(false),
+            unagreed: Mutex::default(),
         });
+        if let Some(unagreed) = shared.unagreed_entry().await? {
+            *shared.unagreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(unagreed);
+            shared.is_late.store(true, Ordering::Relaxed);
+        }
         let stop = CancellationToken::new();
         let keeper = Keeper::start(connect, limits.clone(), Arc::clone(&shared), stop.clone());
         let guest = Arc::new(Self { shared: Arc::clone(&shared), keeper });
@@ -149,9 +157,21 @@ impl McpGuest {
         tokio::spawn(stop.run_until_cancelled_owned(Arc::clone(&shared).ask_about_changes()));
         let served: Arc<dyn ToolServer> = guest.clone();
         desk.serve(&shared.server.name, &served);
+        if shared.is_unagreed() {
+            // The session in which somebody can be asked begins when this is done.
+            shared.is_launched.send_replace(true);
+            return Ok(guest);
+        }
         match timeout(limits.patience, guest.keeper.settled()).await {
             Ok(Ok(())) => {}
-            Ok(Err(fault)) => return Err(GuestFault::threw(fault.to_string())),
+            Ok(Err(fault)) if fault.is_permanent() || !limits.retries_first => {
+                return Err(GuestFault::threw(fault.to_string()));
+            }
+            Ok(Err(fault)) => {
+                shared.is_late.store(true, Ordering::Relaxed);
+                let name = &shared.server.name;
+                shared.desk.tell(format!("MCP server {name}: {fault}; trying again"), NotifyType::Warning);
+            }
             // It was ready in the last moment.
             Err(_) if matches!(guest.keeper.stage(), Stage::Ready(_)) => {}
             Err(_) => {
@@ -209,6 +229,10 @@ impl Shared {
 
     fn offers(&self) -> Arc<Offers> {
         Arc::clone(&self.offers.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn is_unagreed(&self) -> bool {
+        self.unagreed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Takes over what the server offers now, and tells the session if it has begun.
@@ -282,6 +306,15 @@ impl Tenant for Arc<Shared> {
         Counter { news, roots: Arc::clone(&self.roots) }
     }
 
+    async fn admit(&self) -> Result<(), LinkFault> {
+        let unagreed = self.unagreed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(unagreed) = unagreed else { return Ok(()) };
+        let mut launched = self.is_launched.subscribe();
+        // The sender is ours.
+        let _ = launched.wait_for(|is_launched| *is_launched).await;
+        self.ask_about_entry(&unagreed).await
+    }
+
     async fn move_in(&self, link: &Arc<dyn Link>) -> Result<(), LinkFault> {
         self.survey(link).await?;
         let name = &self.server.name;
@@ -335,7 +368,9 @@ impl Tenant for Arc<Shared> {
         let next = match tries_again {
             true => "trying again".to_owned(),
             // What has no tools is used by nobody.
-            false if self.registration().tools.is_empty() => format!("given up; `pi mcp test {name}` tries it again"),
+            false if self.registration().tools.is_empty() => {
+                "given up; reload it to try it again (/extensions, ctrl+r)".to_owned()
+            }
             false => "given up until one of its tools is used".to_owned(),
         };
         self.log(Level::Warn, format!("{reason}; {next}"));
@@ -362,10 +397,18 @@ impl Guest for McpGuest {
     fn condition(&self) -> Condition {
         match self.standing() {
             Standing::Ready(_) => Condition::Running,
+            Standing::Connecting if self.shared.is_unagreed() => {
+                Condition::Failed { why: "its entry changed, and it waits until you agree to it".to_owned() }
+            }
             Standing::Connecting => Condition::Starting,
             Standing::Waiting(why) | Standing::Down(why) => Condition::Failed { why },
             Standing::Closed => Condition::Failed { why: "it was closed".to_owned() },
         }
+    }
+
+    fn started(&self) -> BoxFuture<'_, ()> {
+        // One that cannot be reached has come to an end, too.
+        async move { drop(self.keeper.settled().await) }.boxed()
     }
 
     /// That of its processes: what a server behind a URL has is its own.

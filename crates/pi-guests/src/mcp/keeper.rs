@@ -38,6 +38,9 @@ pub(super) trait Tenant: Send + Sync + 'static {
     /// A counter for a new connection.
     fn counter(&self) -> Counter;
 
+    /// Whether a connection may be made; a person may have to say so, and is waited for.
+    fn admit(&self) -> impl Future<Output = Result<(), LinkFault>> + Send;
+
     /// Looks at a new connection before anybody uses it.
     fn move_in(&self, link: &Arc<dyn Link>) -> impl Future<Output = Result<(), LinkFault>> + Send;
 
@@ -166,7 +169,7 @@ async fn keep(
             Err(fault) => fault,
         };
         failures = if began.elapsed() >= STABLE { 1 } else { failures + 1 };
-        let is_over = failures > limits.attempts || is_permanent(&reason);
+        let is_over = failures > limits.attempts || reason.is_permanent();
         tenant.lost(&reason, !is_over);
         if is_over {
             stage.send_replace(Stage::Down { reason });
@@ -185,6 +188,7 @@ async fn begin(connect: &Connect, limits: &Limits, tenant: &impl Tenant) -> Resu
         let message = format!("it did not introduce itself within {:?}", limits.connecting);
         LinkFault::Unreachable { message, is_permanent: false }
     };
+    tenant.admit().await?;
     let link = timeout(limits.connecting, connect(tenant.counter())).await.map_err(late)??;
     match tenant.move_in(&link).await {
         Ok(()) => Ok(link),
@@ -199,15 +203,6 @@ async fn begin(connect: &Connect, limits: &Limits, tenant: &impl Tenant) -> Resu
 fn pause(limits: &Limits, failures: u32) -> Duration {
     let doubled = limits.pause.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
     doubled.min(limits.longest_pause)
-}
-
-/// Whether trying again cannot help.
-fn is_permanent(fault: &LinkFault) -> bool {
-    match fault {
-        LinkFault::Unreachable { is_permanent, .. } => *is_permanent,
-        LinkFault::Unauthorized { .. } => true,
-        LinkFault::Refused { .. } | LinkFault::Nonsense { .. } | LinkFault::Lost { .. } => false,
-    }
 }
 
 fn closed() -> LinkFault {
@@ -279,6 +274,10 @@ mod tests {
     impl Tenant for Watcher {
         fn counter(&self) -> Counter {
             Counter { news: mpsc::channel(1).0, roots: Arc::new([]) }
+        }
+
+        async fn admit(&self) -> Result<(), LinkFault> {
+            Ok(())
         }
 
         async fn move_in(&self, _: &Arc<dyn Link>) -> Result<(), LinkFault> {

@@ -31,6 +31,9 @@ pub struct Limits {
     pub images: usize,
     /// Attempts to connect again after a loss, in a row.
     pub attempts: u32,
+    /// Whether a server that cannot be reached at its start is tried again as one that was lost is. Whoever only tries a
+    /// server wants to know at once.
+    pub retries_first: bool,
     /// Before the first of them; each next wait is twice as long.
     pub pause: Duration,
     /// The longest wait between them.
@@ -53,6 +56,7 @@ impl Default for Limits {
             tool_bytes: 64 << 10,
             images: 16,
             attempts: 5,
+            retries_first: false,
             pause: Duration::from_secs(1),
             longest_pause: Duration::from_secs(30),
         }

@@ -134,6 +134,17 @@ pub enum LinkFault {
     Lost { message: String },
 }
 
+impl LinkFault {
+    /// Whether trying again cannot help.
+    pub(super) fn is_permanent(&self) -> bool {
+        match self {
+            Self::Unreachable { is_permanent, .. } => *is_permanent,
+            Self::Unauthorized { .. } => true,
+            Self::Refused { .. } | Self::Nonsense { .. } | Self::Lost { .. } => false,
+        }
+    }
+}
+
 impl Request {
     pub(super) fn method(&self) -> &'static str {
         match self {

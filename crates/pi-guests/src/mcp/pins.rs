@@ -4,6 +4,9 @@
 //! recorded, and a tool that is described otherwise later, or comes later, is not offered until a person has looked at it:
 //! another name would else be a way to say anything. A server is known by its name and its place; one whose entry was changed
 //! is still the same.
+//!
+//! Entries of a project are recorded as well, when it is first used: whoever trusts a project has agreed to the programs that it
+//! names then, and not to those that somebody else writes into it later.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +21,12 @@ use pi_exthost::private::PrivateFile;
 use pi_extproto::{Object, connector::tool::ToolDefinition};
 use pi_transcript::json::Digest;
 
-use super::{difference, entry::Server, naming, reading::ToolFace};
+use super::{
+    difference,
+    entry::{Origin, Server},
+    naming,
+    reading::ToolFace,
+};
 
 const VERSION: u64 = 2;
 /// Records of this version know a server by the digest of its entry, and are taken over where the entry is the same.
@@ -86,6 +94,31 @@ struct Book {
     version: u64,
     /// By name and place.
     servers: BTreeMap<String, Page>,
+    /// Entries of projects that somebody agreed to: by file, and by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    entries: BTreeMap<String, BTreeMap<String, Agreed>>,
+}
+
+/// An entry that somebody agreed to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Agreed {
+    digest: String,
+    /// For people, as it was written.
+    shown: String,
+}
+
+impl Agreed {
+    fn of(server: &Server) -> Self {
+        Self { digest: server.digest.clone(), shown: server.shown_whole() }
+    }
+}
+
+/// An entry of a project that nobody agreed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unagreed {
+    /// What stood in its place; nothing if it is new.
+    pub before: Option<String>,
+    pub now: String,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -183,6 +216,53 @@ impl Pins {
         })
     }
 
+    /// Takes the entries of a project for agreed to whose files are seen for the first time. All that are found go in together:
+    /// those that are missing count as new ones later.
+    pub fn meet(&self, servers: &[Server]) -> Result<(), PinFault> {
+        let mut met: BTreeMap<String, BTreeMap<String, Agreed>> = BTreeMap::new();
+        for server in servers.iter().filter(|server| server.origin == Origin::Project) {
+            met.entry(place(&server.file)).or_default().insert(server.name.clone(), Agreed::of(server));
+        }
+        if met.is_empty() {
+            return Ok(());
+        }
+        let known = self.read()?.entries;
+        met.retain(|file, _| !known.contains_key(file));
+        if met.is_empty() {
+            return Ok(());
+        }
+        self.change_book(|book| {
+            for (file, entries) in met {
+                book.entries.entry(file).or_insert(entries);
+            }
+        })
+    }
+
+    /// Whether nobody agreed to the entry as it is now. Those of a person are their own.
+    pub fn unagreed(&self, server: &Server) -> Result<Option<Unagreed>, PinFault> {
+        if server.origin == Origin::Person {
+            return Ok(None);
+        }
+        let book = self.read()?;
+        // Nobody has met it: it is being tried, and whoever does that has named it.
+        let Some(known) = book.entries.get(&place(&server.file)) else { return Ok(None) };
+        let now = Agreed::of(server);
+        Ok(match known.get(&server.name) {
+            Some(agreed) if agreed.digest == now.digest => None,
+            before => Some(Unagreed { before: before.map(|before| before.shown.clone()), now: now.shown }),
+        })
+    }
+
+    /// Records that a person agreed to the entry as it is now.
+    pub fn agree(&self, server: &Server) -> Result<(), PinFault> {
+        self.change_book(|book| {
+            // A file that nobody has met yet is met as a whole.
+            if let Some(known) = book.entries.get_mut(&place(&server.file)) {
+                known.insert(server.name.clone(), Agreed::of(server));
+            }
+        })
+    }
+
     /// Records that a person has seen these tools as they are now.
     pub fn accept(&self, server: &Server, tools: &[ToolFace]) -> Result<(), PinFault> {
         self.change(server, |page| {
@@ -217,6 +297,9 @@ impl Pins {
         self.change_book(|book| {
             book.servers.remove(&known);
             digest.and_then(|digest| book.servers.remove(digest));
+            if let Some(entries) = book.entries.get_mut(&place(file)) {
+                entries.remove(name);
+            }
         })
     }
 
@@ -260,6 +343,19 @@ impl Pins {
 
     fn path(&self) -> PathBuf {
         self.file.path().to_owned()
+    }
+}
+
+impl Unagreed {
+    /// What changed, for a person, in lines that are ours but for what stands behind a heading.
+    pub fn told(&self) -> String {
+        let mut lines = Vec::new();
+        match &self.before {
+            Some(before) => quote("before", before, &mut lines),
+            None => lines.push("  new since you agreed to the servers of this project".to_owned()),
+        }
+        quote("now", &self.now, &mut lines);
+        lines.join("\n")
     }
 }
 
@@ -313,8 +409,11 @@ fn broken(text: &str) -> impl Iterator<Item = &str> {
 
 /// By what a server is known again, whatever is changed in its entry. No digest looks like it.
 fn key(name: &str, file: &Path) -> String {
-    let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    format!("{name} in {}", place.display())
+    format!("{name} in {}", place(file))
+}
+
+fn place(file: &Path) -> String {
+    file.canonicalize().unwrap_or_else(|_| file.to_owned()).display().to_string()
 }
 
 impl Pin {

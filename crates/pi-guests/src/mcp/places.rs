@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 
 use pi_extproto::Object;
 
-use super::entry::{EntryFault, Origin, Server};
+use super::{
+    entry::{EntryFault, Origin, Server, safe_name},
+    relaxed,
+};
 
 /// Where to look.
 #[derive(Debug, Clone)]
@@ -56,6 +59,8 @@ pub enum ChangeFault {
     Malformed { file: PathBuf, message: String },
     #[error("{file} has a server {name} already")]
     Taken { file: PathBuf, name: String },
+    #[error("{file} has comments, which would be lost")]
+    Commented { file: PathBuf },
 }
 
 /// What is done about a server of the same name.
@@ -96,6 +101,7 @@ impl Where {
 
 /// Looks everywhere. Servers that are switched off are found too.
 pub fn find(places: &Where, lookup: &dyn Fn(&str) -> Option<String>) -> Found {
+    let lookup = &|name: &str| of_editors(name, &places.project, lookup).or_else(|| lookup(name));
     let mut found = Found::default();
     let mut withheld = Vec::new();
     let mut all: Vec<_> = places.files().into_iter().map(|(origin, file)| (origin, file, false)).collect();
@@ -118,7 +124,7 @@ pub fn find(places: &Where, lookup: &dyn Fn(&str) -> Option<String>) -> Found {
             continue;
         }
         for (name, entry) in &entries {
-            if let Some(kept) = found.servers.iter().find(|server| server.name == *name) {
+            if let Some(kept) = found.servers.iter().find(|server| server.name == safe_name(name)) {
                 let kept = kept.file.display().to_string();
                 found.notices.push(Notice::Shadowed { name: name.clone(), file: shown.clone(), kept });
                 continue;
@@ -140,6 +146,17 @@ pub fn find(places: &Where, lookup: &dyn Fn(&str) -> Option<String>) -> Found {
     found
 }
 
+/// What editors know of where they are, by their names for it.
+fn of_editors(name: &str, project: &Path, lookup: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    match name {
+        "workspaceFolder" => Some(project.display().to_string()),
+        "workspaceFolderBasename" => project.file_name().map(|name| name.to_string_lossy().into_owned()),
+        "userHome" => lookup("HOME"),
+        "pathSeparator" | "/" => Some(std::path::MAIN_SEPARATOR.to_string()),
+        _ => None,
+    }
+}
+
 /// Writes a server into a file, which is made if it is not there. Everything else in it stays as it is.
 pub fn add(file: &Path, name: &str, entry: Value, present: Present) -> Result<(), ChangeFault> {
     change(file, |servers| {
@@ -151,13 +168,21 @@ pub fn add(file: &Path, name: &str, entry: Value, present: Present) -> Result<()
     })
 }
 
-/// Takes a server out of a file; whether it was there.
+/// Takes a server out of a file, by the name that is written there or the one that it has here; whether it was there.
 pub fn remove(file: &Path, name: &str) -> Result<bool, ChangeFault> {
     let unusable = |source| ChangeFault::Unusable { file: file.to_owned(), source };
     match file.try_exists().map_err(unusable)? {
-        true => change(file, |servers| Ok(servers.shift_remove(name).is_some())),
+        true => change(file, |servers| {
+            let written = servers.keys().find(|written| *written == name || safe_name(written) == name).cloned();
+            Ok(written.and_then(|written| servers.shift_remove(&written)).is_some())
+        }),
         false => Ok(false),
     }
+}
+
+/// Whether a server stands in a file, whether or not it may be started. One that cannot be read holds none.
+pub fn holds(file: &Path, name: &str) -> bool {
+    read(file).is_ok_and(|servers| servers.keys().any(|written| written == name || safe_name(written) == name))
 }
 
 impl ChangeFault {
@@ -167,6 +192,7 @@ impl ChangeFault {
             Self::Unusable { .. } => "look at its permissions",
             Self::Malformed { .. } => "correct it by hand; nothing was changed",
             Self::Taken { .. } => "--force replaces it",
+            Self::Commented { .. } => "change it by hand, or take the comments out; nothing was changed",
         }
     }
 }
@@ -174,22 +200,30 @@ impl ChangeFault {
 /// The servers of a file; none if it is not there.
 fn read(file: &Path) -> Result<Object, ChangeFault> {
     let mut document = document(file)?;
-    Ok(std::mem::take(section(&mut document)))
+    Ok(std::mem::take(section(&mut document.members)))
 }
 
-fn document(file: &Path) -> Result<Object, ChangeFault> {
+/// What stands in a file.
+#[derive(Default)]
+struct Document {
+    members: Object,
+    has_comments: bool,
+}
+
+fn document(file: &Path) -> Result<Document, ChangeFault> {
     let malformed = |message: String| ChangeFault::Malformed { file: file.to_owned(), message };
     let text = match read_text(file) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Object::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Document::default()),
         Err(source) => return Err(ChangeFault::Unusable { file: file.to_owned(), source }),
     };
+    let relaxed::Strict { text, has_comments } = relaxed::strict(&text);
     let document: Value = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
-    let Value::Object(document) = document else { return Err(malformed("expected an object".to_owned())) };
-    let is_wrong = |name: &&&str| document.get(**name).is_some_and(|member| !member.is_object());
+    let Value::Object(members) = document else { return Err(malformed("expected an object".to_owned())) };
+    let is_wrong = |name: &&&str| members.get(**name).is_some_and(|member| !member.is_object());
     match MEMBERS.iter().find(is_wrong) {
         Some(name) => Err(malformed(format!("{name}: expected an object"))),
-        None => Ok(document),
+        None => Ok(Document { members, has_comments }),
     }
 }
 
@@ -204,7 +238,7 @@ fn told(fault: &ChangeFault) -> String {
     match fault {
         ChangeFault::Unusable { source, .. } => source.to_string(),
         ChangeFault::Malformed { message, .. } => message.clone(),
-        ChangeFault::Taken { .. } => fault.to_string(),
+        ChangeFault::Taken { .. } | ChangeFault::Commented { .. } => fault.to_string(),
     }
 }
 
@@ -217,13 +251,17 @@ fn change<T>(file: &Path, work: impl FnOnce(&mut Object) -> Result<T, ChangeFaul
     make_folder(folder).map_err(unusable)?;
     // Held until the new file has its name.
     let _turn = turn(folder).map_err(unusable)?;
-    let mut document = document(file)?;
-    let servers = section(&mut document);
+    let Document { mut members, has_comments } = document(file)?;
+    let servers = section(&mut members);
     let before = servers.clone();
     let done = work(servers)?;
-    if *servers != before {
-        replace(&target, &document).map_err(unusable)?;
+    if *servers == before {
+        return Ok(done);
     }
+    if has_comments {
+        return Err(ChangeFault::Commented { file: file.to_owned() });
+    }
+    replace(&target, &members).map_err(unusable)?;
     Ok(done)
 }
 
@@ -349,6 +387,53 @@ mod tests {
             "the MCP servers of this project are not started until it is trusted: d, e, a, c, bad",
         ];
         check(&[persons, projects, pis], false, &expected);
+    }
+
+    #[test]
+    fn files_are_read_as_others_write_them() {
+        let editors = (
+            "project/.mcp.json",
+            "\u{feff}{\n  // what the editor wrote\n  \"servers\": {\n    \"My Server\": { \"command\": \"x\", \"args\": [\"${TOKEN}\", 8080, true,], \"url\": null, },\n  },\n}",
+        );
+        let registrys = (
+            "agent/mcp.json",
+            r#"{"mcpServers":{"io.github.upstash/context7":{"type":"streamable_http","url":"https://h","env":{"PORT":8080}},
+                "@scope/pkg":{"command":"x","disabledTools":["t"]},"日本":{"command":"x"},
+                "asks":{"command":"x","args":["${input:key}"]}}}"#,
+        );
+        let expected = [
+            "io.github.upstash-context7 Person http https://h = https://h",
+            "scope-pkg Person stdio x = ",
+            "server-cf2abf Person stdio x = ",
+            "My-Server Project stdio x ${TOKEN} 8080 true = t 8080 true",
+            "the MCP server asks of agent/mcp.json is not used: ${input:key} is what an editor asks for; set a variable, and write ${ITS_NAME}",
+        ];
+        check(&[editors, registrys], true, &expected);
+    }
+
+    #[test]
+    fn folders_of_editors_are_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let places = Where { project: folder.path().join("project"), is_trusted: true, agent: None };
+        let text = r#"{"servers":{"a":{"command":"x","args":["${workspaceFolder}","${workspaceFolderBasename}","${userHome}"]}}}"#;
+        fs::create_dir(&places.project).expect("a folder");
+        fs::write(places.projects(), text).expect("a file");
+        let found = find(&places, &|name| (name == "HOME").then(|| "/h".to_owned()));
+        let Route::Process(process) = &found.servers[0].route else { panic!("it is a program") };
+        assert_eq!(process.arguments, [&*places.project.to_string_lossy(), "project", "/h"]);
+    }
+
+    #[test]
+    fn file_with_comments_is_not_written_anew() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("mcp.json");
+        let text = "{\"mcpServers\": {\"My Server\": {\"command\": \"x\"},} } // mine";
+        fs::write(&file, text).expect("a file");
+        assert!(matches!(remove(&file, "My-Server"), Err(ChangeFault::Commented { .. })));
+        assert!(!remove(&file, "other").expect("nothing is to be changed"));
+        assert_eq!(fs::read_to_string(&file).expect("a file"), text);
+        fs::write(&file, text.split("//").next().expect("a part")).expect("a file");
+        assert!(remove(&file, "My-Server").expect("written"));
     }
 
     #[test]

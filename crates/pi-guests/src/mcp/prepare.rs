@@ -46,11 +46,6 @@ pub struct Base {
     pub weight: Weight,
 }
 
-/// The name of a server among extensions. No extension of another tier has such a name, so none gets its grants.
-pub fn guest_id(server: &str) -> GuestId {
-    GuestId::of_server(server)
-}
-
 /// What a guest is made of.
 pub fn program(server: Server, base: &Base) -> Program {
     let roots = vec![file_uri(&base.project.to_string_lossy())];
@@ -70,7 +65,7 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
     let folder = server.file.parent().filter(|folder| folder.is_dir()).unwrap_or(&base.project).to_owned();
     let origins = vec![server.file.display().to_string()];
     let identity = Identity {
-        id: guest_id(&server.name),
+        id: GuestId::of_server(&server.name),
         version: "0.0.0".to_owned(),
         artifact: Some(format!("sha256:{}", server.digest.trim_start_matches("sha256:"))),
         provenance: Provenance::Trusted,
@@ -128,7 +123,7 @@ pub fn grants<'a>(servers: impl IntoIterator<Item = &'a Server>) -> Settings {
                 }
             };
             let tools = entry(Capability::Tool, Method::Mcp, None);
-            (guest_id(&server.name).to_string(), vec![reach, tools])
+            (GuestId::of_server(&server.name).to_string(), vec![reach, tools])
         })
         .collect();
     let policy = ExtensionPolicy { grants, ..ExtensionPolicy::default() };

@@ -6,6 +6,7 @@
 mod errand;
 mod message;
 mod pipe;
+mod reopening;
 mod salvage;
 mod throttle;
 
@@ -418,11 +419,12 @@ fn not_begun(error: &ClientInitializeError) -> LinkFault {
             LinkFault::Lost { message: "it closed before it introduced itself".to_owned() }
         }
         ClientInitializeError::TransportError { error, .. } => {
-            let message = match errand::explain(error.error.as_ref()) {
-                Some(LinkFault::Lost { message } | LinkFault::Unreachable { message, .. }) => message,
-                Some(_) | None => root_cause(error.error.as_ref()),
+            let (message, is_permanent) = match errand::explain(error.error.as_ref()) {
+                Some(LinkFault::Unreachable { message, is_permanent }) => (message, is_permanent),
+                Some(LinkFault::Lost { message }) => (message, false),
+                Some(_) | None => (root_cause(error.error.as_ref()), false),
             };
-            LinkFault::Unreachable { message, is_permanent: false }
+            LinkFault::Unreachable { message, is_permanent }
         }
         ClientInitializeError::Cancelled => LinkFault::Lost { message: "it was given up".to_owned() },
         ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) => {

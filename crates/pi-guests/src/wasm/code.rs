@@ -7,7 +7,7 @@ use std::{
 
 use wasmtime::component::Component;
 
-use pi_extc::Cache;
+use pi_extc::{Artifact, Cache};
 use pi_extproto::artifact::Digest;
 
 use super::{
@@ -25,17 +25,30 @@ pub struct Code {
 /// A component as somebody built it.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
-    /// By which its machine code is found again: of its artifact, or of the component if there is none.
-    pub hash: Digest,
-    pub bytes: &'a [u8],
+    /// By which its machine code is found again: of its artifact, or of the component if there is none. It belongs to these bytes,
+    /// because code that is found by it runs in their place.
+    hash: Digest,
+    bytes: &'a [u8],
     /// For people.
-    pub name: &'a str,
+    name: &'a str,
 }
 
 impl<'a> Piece<'a> {
     /// A component without an artifact.
     pub fn bare(name: &'a str, bytes: &'a [u8]) -> Self {
         Self { hash: Digest::of(bytes), bytes, name }
+    }
+
+    pub(crate) fn hash(&self) -> &Digest {
+        &self.hash
+    }
+
+    /// The component of an artifact; nothing if that is a script.
+    pub fn of_artifact(artifact: &'a Artifact) -> Option<Self> {
+        match &artifact.code {
+            pi_extc::Code::Component(bytes) => Some(Self { hash: *artifact.hash(), bytes, name: artifact.name() }),
+            pi_extc::Code::Script { .. } => None,
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use pi_extproto::{
     hook::{Outcome, event::Event},
     manifest::Tier,
 };
-use pi_transcript::message::AssistantMessage;
+use pi_transcript::{message::AssistantMessage, question::NotifyType};
 
 use super::{
     code::Code,
@@ -164,7 +164,14 @@ impl WasmGuest {
                 condition.rests_until = until.into();
                 condition.health = Health::Resting { restarts };
             }
-            Consequence::StayAway => condition.health = Health::Quarantined,
+            Consequence::StayAway => {
+                condition.health = Health::Quarantined;
+                let message = format!(
+                    "Extension {guest} was stopped too often and does not run any more. To start it anew: reload it (/extensions, \
+                     ctrl+r). To switch it off: pi ext disable {guest}"
+                );
+                self.shared.desk.tell(message, NotifyType::Warning);
+            }
         }
     }
 

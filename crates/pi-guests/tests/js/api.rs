@@ -7,7 +7,7 @@ use pi_extproto::hook::event::Event;
 use serde_json::{Value, json};
 
 use crate::house::{Heard, Seat, ask, call, desk, program, run, seat, start, text, tool};
-use pi_guests::js::{JsGuest, Time};
+use pi_guests::js::{Chance, JsGuest, Program, Steps, Time, platform};
 
 async fn outcome(source: &str, event: &str, data: Value) -> Value {
     let guest = start(program(source)).await.expect("it loads");
@@ -81,6 +81,43 @@ async fn package_that_is_missing_fails_when_it_is_used_or_where_somebody_stands_
                     ERR_MODULE_NOT_FOUND the package \"gone\" is not available in this host, and the extension called it; \
                     install it next to the extension and build the extension again";
     assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn names_inside_what_is_missing_are_read_while_loading() {
+    let source = "import { missing } from 'pi:shims';
+        const { DataType } = missing('native');
+        DataType.Own = 7;
+        const kinds = [DataType.I16Array, DataType.Own];
+        let told;
+        try { kinds[0](); } catch (fault) { told = fault.message; }
+        export default (pi) => pi.registerCommand('x', { description: `${typeof kinds[0]} ${kinds[1]} ${told}`, handler() {} });";
+    let guest = start(program(source)).await.expect("it loads");
+    let told = guest.registration().commands[0].definition.description.clone().unwrap_or_default();
+    let expected = "function 7 \"DataType.I16Array\" of \"native\" is not available in this host, and the extension called it; \
+                    remove the use, guard it with `\"DataType\" in module` (typeof does not tell), or ask for it at the project of pi";
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn the_user_is_who_runs_the_host() {
+    let told = run("const { userInfo } = globalThis.process.getBuiltinModule('os');
+        return [process.getuid(), process.getgid(), userInfo().uid, process.report.getReport().header.platform].join(' ');");
+    assert_eq!(told.await, format!("7 8 7 {}", platform()));
+}
+
+#[tokio::test]
+async fn lots_of_a_rehearsal_fall_as_agreed() {
+    let source = "import { shim } from 'pi:shims'; const crypto = shim('pi:shim/node/crypto');
+        const drawn = () => [Math.random(), [...crypto.randomBytes(4)].join(','), crypto.randomUUID().slice(0, 8)].join(' ');
+        export default (pi) => pi.registerCommand('x', { description: drawn(), handler() {} });";
+    let begun = || {
+        let rehearsed = Program { chance: Chance::Rehearsed(Steps::default()), ..program(source) };
+        async { start(rehearsed).await.expect("it loads").registration().commands[0].definition.description.clone() }
+    };
+    // The first lots of chance.json.
+    let agreed = Some("0.31659353431840964 162,192,229,193 b9a1b579".to_owned());
+    assert_eq!((begun().await, begun().await), (agreed.clone(), agreed));
 }
 
 #[tokio::test]
@@ -458,6 +495,28 @@ async fn question_comes_after_all_that_was_shown_before_it() {
     assert_eq!((heard.len(), heard.iter().position(|word| word == "Ask")), (41, Some(40)));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_shown_comes_before_the_answer() {
+    let show = "for (let count = 0; count < 40; count++) ctx.ui.setStatus('count', String(count));";
+    let source = format!(
+        "export default (pi) => {{
+            pi.on('agent_start', (event, ctx) => {{ {show} }});
+            pi.on('agent_end', async (event, ctx) => {{ await null; {show} throw new Error('at the end'); }});
+            pi.registerTool({{ name: 't', description: '', parameters: {{}}, async execute(id, p, s, u, ctx) {{ {show} return 'done'; }} }});
+        }}"
+    );
+    let heard = Heard::default();
+    let guest = JsGuest::start(program(&source), desk(&heard)).await.expect("it loads");
+    let so_far = || heard.lock().expect("no panic").len();
+    guest.handle(0, Arc::new(Event::AgentStart), ask()).await.expect("an answer");
+    assert_eq!(so_far(), 40);
+    call(&guest, "t", json!({})).await.expect("an answer");
+    assert_eq!(so_far(), 80);
+    let end = Event::read("agent_end", json!({ "messages": [] }).as_object().cloned()).expect("an event");
+    guest.handle(0, Arc::new(end), ask()).await.expect_err("it throws");
+    assert_eq!(so_far(), 120);
+}
+
 /// Lines of the ledger with this event, once there are some: lines are written beside what the guest does.
 async fn heard_of(seat: &Seat, event: &str) -> Vec<String> {
     for _ in 0..500 {
@@ -491,4 +550,17 @@ async fn only_variables_are_asked_for() {
     assert_eq!(text(&call(&guest, "t", json!({})).await.expect("an answer")), "plainfalse");
     let ledger = seat.text().await;
     assert!(ledger.contains("PLAIN") && !ledger.contains("toJSON") && !ledger.contains("then"), "{ledger}");
+}
+
+#[tokio::test]
+async fn context_is_an_object_of_its_own_with_members_of_its_own() {
+    let body = "const own = Object.keys(ctx);
+        const usual = ['ui', 'hasUI', 'mode', 'cwd', 'sessionManager', 'modelRegistry', 'model', 'isIdle', 'abort', 'compact', 'signal', 'executeTool'];
+        if (globalThis.other) other.before = 1;
+        return [usual.filter((name) => !own.includes(name)).join(), Object.hasOwn(ctx, 'tools'), own.includes('newSession'), Object.getPrototypeOf(ctx) === Object.prototype, 'before' in ctx, (globalThis.other ??= ctx) === ctx].join(';');";
+    let guest = start(program(&tool(body))).await.expect("it loads");
+    for is_first in [true, false] {
+        let told = text(&call(&guest, "t", json!({})).await.expect("an answer"));
+        assert_eq!(told, format!(";true;false;true;false;{is_first}"));
+    }
 }

@@ -90,7 +90,8 @@ macro_rules! rows {
 }
 
 rows! {
-    busy_loop, busy_loop_that_catches, recursion, heap_bomb, heap_bomb_of_text, heap_bomb_of_buffers, promise_flood,
+    busy_loop, busy_loop_that_catches, recursion, heap_bomb, heap_bomb_of_text, heap_bomb_of_buffers, heap_bomb_to_the_last_byte,
+    promise_flood,
     tick_flood, timer_flood, immediate_flood, host_call_flood, synchronous_call_flood, endless_calls,
     endless_synchronous_calls, thrown_nothing, backtracking, native_loop,
     blocking_wait, factory_that_does_not_end, tool_that_does_not_stop, guard_that_never_answers,
@@ -100,7 +101,7 @@ rows! {
     exec_sync_under_a_deny, spawn_under_a_deny, bash_tool_under_a_deny, command_beside_a_granted_one,
     process_exit, signal_to_the_host, forbidden_modules,
     path_with_dots, path_by_a_link, link_of_its_own, import_of_a_file, import_at_run_time,
-    keys_of_the_person, keys_of_pi, neighbours_of_a_file, import_of_what_is_hidden, home_as_project, settings_that_grant, ledger_of_its_own,
+    keys_of_the_person, keys_of_pi, neighbours_of_a_file, import_of_what_is_hidden, home_as_project, settings_that_grant, programs_that_git_runs, ledger_of_its_own,
     environment_harvest, environment_of_a_process,
     loopback, loopback_in_permissive, loopback_by_name, metadata_address, redirect_inside, rebinding,
     log_flood, rejection_flood, secret_in_the_log, question_flood,

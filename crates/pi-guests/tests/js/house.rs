@@ -16,7 +16,9 @@ use pi_exthost::{
     port::Request,
 };
 use pi_extproto::capability::Declared;
-use pi_guests::js::{Code, JsGuest, Library, Limits, Place, Program, Sources, Time, architecture, platform};
+use pi_guests::js::{
+    Chance, Code, JsGuest, Library, Limits, Place, Program, Sources, Time, User, architecture, platform,
+};
 use pi_policy::{Moment, config};
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_tools::{
@@ -43,6 +45,7 @@ pub(crate) fn program(source: &str) -> Program {
         platform: platform().into(),
         arch: architecture().into(),
         pid: 1,
+        user: Some(User { uid: 7, gid: 8 }),
         exec_path: "/bin/pi".into(),
         argv: vec!["pi".into()],
         hostname: "here".into(),
@@ -58,6 +61,7 @@ pub(crate) fn program(source: &str) -> Program {
         flags: BTreeMap::new(),
         limits: Limits::default(),
         time: Time::Virtual,
+        chance: Chance::Real,
     }
 }
 
@@ -151,6 +155,7 @@ pub(crate) fn seat(heard: &Heard) -> Seat {
         resolver: Arc::new(SystemResolver),
         proxy: None,
         keys: None,
+        models: None,
         trace: None,
         limits: pi_exthost::Limits::default(),
         now,

@@ -58,7 +58,7 @@ impl SessionPort for Session {
                     diary.open.push(reply);
                     return async {}.boxed();
                 }
-                let settled = self.answer.clone().map_or(Settled::Cancelled, Settled::Answered);
+                let settled = self.answer.clone().map_or(Settled::Dismissed, Settled::Answered);
                 drop(reply.send(Ok(settled)));
             }
             Request::Announce(announcement, reply) => {
@@ -93,6 +93,7 @@ pub(crate) struct Plan {
     pub(crate) is_silent: bool,
     /// `extensions.policy` of the settings.
     pub(crate) policy: Value,
+    pub(crate) origin: Origin,
     /// An agent directory that outlives the test's own.
     pub(crate) agent: Option<PathBuf>,
 }
@@ -113,7 +114,7 @@ impl Plan {
             attempts: 2,
             ..Limits::default()
         };
-        Self { entry, limits, answer: None, is_silent: false, policy: json!({}), agent: None }
+        Self { entry, limits, answer: None, is_silent: false, policy: json!({}), origin: Origin::Person, agent: None }
     }
 }
 
@@ -144,9 +145,9 @@ pub(crate) async fn start(plan: Plan) -> Result<House, String> {
     let redactor = Arc::new(Redactor::new(options));
     let agent = plan.agent.unwrap_or_else(|| folder.join("agent"));
     let file = agent.join("mcp.json");
-    let read =
-        Server::read("srv", &plan.entry, (Origin::Person, file), &|_| None).map_err(|fault| fault.to_string())?;
+    let read = Server::read("srv", &plan.entry, (plan.origin, file), &|_| None).map_err(|fault| fault.to_string())?;
     let (server, _) = read;
+    Pins::in_folder(&agent).meet(std::slice::from_ref(&server)).expect("a record");
     let settings = json!({ "extensions": { "policy": plan.policy } });
     let policy = config::load(settings.to_string().as_bytes()).expect("a policy").value;
     let policy = policy.with_remembered(&grants([&server])).expect("grants").value;
@@ -175,6 +176,7 @@ pub(crate) async fn start(plan: Plan) -> Result<House, String> {
         resolver: Arc::new(SystemResolver),
         proxy: None,
         keys: None,
+        models: None,
         trace: Some(trace.clone()),
         limits: pi_exthost::Limits::default(),
         now,

@@ -119,6 +119,29 @@ async fn flood_over_http_is_slowed_down() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn stream_that_closes_at_once_is_opened_with_growing_pauses() {
+    let behind = Behind::port("flapping");
+    let house = start(Plan::entry(json!({ "url": behind.url }))).await.expect("it starts");
+    let told = |house: &House| {
+        let diary = house.diary.lock().expect("no panic");
+        diary.told.iter().filter(|told| told.contains("MCP server srv closes its streams again and again")).count()
+    };
+    house.until("it is told", |house| told(house) > 0).await;
+    let requests = |house: &House| house.ledger().matches("\"host_call.start\"").count();
+    // So long that the server could have closed hundreds.
+    let before = requests(&house);
+    for said in ["one", "two", "three"] {
+        assert_eq!(house.call("echo", json!({ "text": said })).await, said);
+    }
+    assert_eq!(told(&house), 1);
+    let (ledger, _) = house.close().await;
+    let requests = ledger.iter().filter(|line| line["event"] == "host_call.start").count();
+    assert!(requests < before + 10, "{before} and then {requests}");
+    let noted = |line: &&Value| line["message"].as_str().is_some_and(|text| text.contains("closes its streams"));
+    assert_eq!(ledger.iter().filter(noted).count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn servers_behind_a_socket_say_what_is_wrong() {
     let locked = Behind::port("locked");
     let plan = |headers: Value| Plan::entry(json!({ "url": locked.url, "headers": headers }));
@@ -126,6 +149,10 @@ async fn servers_behind_a_socket_say_what_is_wrong() {
     let told = "the server wants authorization (Bearer realm=\"test\"); pi does not sign in for you (OAuth): \
                 get a token from it and write \"headers\": {\"Authorization\": \"Bearer ${YOUR_TOKEN}\"} into its entry";
     assert_eq!(refused, told);
+    let rejected = start(plan(json!({ "Authorization": "Bearer wrong" }))).await.err().expect("it is locked");
+    let expected =
+        "the server refused the credentials that its entry sends (status 401: nothing else); look at its \"headers\"";
+    assert_eq!(rejected, expected);
     let open = start(plan(json!({ "Authorization": "Bearer open" }))).await.expect("it opens");
     assert_eq!(open.call("echo", json!({ "text": "in" })).await, "in");
 

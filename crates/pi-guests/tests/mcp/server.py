@@ -104,6 +104,8 @@ class Speaker:
                 then(message.get("result", message.get("error")))
         elif method == "initialize":
             self.initialize(message)
+        elif method == "notifications/initialized" and MODE == "nagging":
+            self.nag()
         elif method == "notifications/cancelled":
             self.cancelled.append(message["params"].get("requestId"))
         elif method == MODE:
@@ -160,6 +162,10 @@ class Speaker:
         self.answer(message, {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info})
         if MODE == "flood":
             threading.Thread(target=self.flood, daemon=True).start()
+
+    def nag(self):
+        """Asks, and asks again as soon as it is answered."""
+        self.ask("elicitation/create", {"message": "Password?", "requestedSchema": ECHO}, lambda said: self.nag())
 
     def flood(self):
         while True:
@@ -322,7 +328,10 @@ def speak_http(port):
             Speaker(send).take(message)
 
         def do_GET(self):
-            self.plain(405)
+            if MODE != "flapping":
+                return self.plain(405)
+            self.close_connection = True
+            self.plain(200, b"retry: 0\nid: 1\ndata: \n\n", Content_Type="text/event-stream", Connection="close")
 
         def do_DELETE(self):
             self.plain(200)

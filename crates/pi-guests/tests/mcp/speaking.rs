@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    house::{Plan, start},
+    house::{House, Plan, start},
     http::Behind,
 };
 
@@ -147,7 +147,10 @@ async fn roots_resources_and_prompts_are_there() {
     assert_eq!(command.offer.definition.name, "srv:greet");
     command.run("Rome".to_owned(), &CancellationToken::new()).await.expect("it runs");
     assert_eq!(house.diary.lock().expect("no panic").said, [r#"[{"type":"text","text":"Greet Rome!"}]"#]);
-    assert!(command.run(String::new(), &CancellationToken::new()).await.is_err());
+    // Nothing failed: whoever typed it is told what is missing.
+    command.run(String::new(), &CancellationToken::new()).await.expect("it is told");
+    let told = |house: &House| house.diary.lock().expect("no panic").told.join("");
+    house.until("it is told", |house| told(house).contains("city is missing; type /srv:greet city=…")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

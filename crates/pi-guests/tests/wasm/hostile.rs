@@ -116,7 +116,7 @@ async fn flood_of_host_calls_is_counted_and_harms_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_beyond_the_allowance_are_refused_and_counted_in_one_line() {
-    let house = House::furnished(OPEN, |fittings| fittings.limits.calls.lines = 500);
+    let house = House::furnished(OPEN, |fittings| fittings.limits.calls.most = 500);
     let guest = start(&house, Limits::default()).await.expect("it starts");
     assert_eq!(call(&guest, "hail", unlimited()).await, "done");
     assert_eq!(house.dispatcher.figures()[0].1.calls, 500);
@@ -196,6 +196,8 @@ async fn guest_that_traps_too_often_stays_away() {
     }
     assert_eq!(call(&guest, "count", unlimited()).await, "the extension does not run any more");
     assert_eq!(guest.health(), Health::Quarantined);
+    let told = house.announced().await;
+    assert!(told.contains("To start it anew: reload it (/extensions, ctrl+r)"), "{told}");
 }
 
 #[tokio::test]

@@ -60,6 +60,13 @@ impl SessionPort for Session {
                 self.0.send(json!(content).to_string()).expect("somebody listens");
                 drop(reply.send(Ok(())));
             }
+            // Of what pi itself tells, refusals are in the ledger too, where tests look for them.
+            Request::Tell(notice, reply) => {
+                if notice.message.contains("stopped too often") {
+                    self.0.send(notice.message).expect("somebody listens");
+                }
+                drop(reply.send(Ok(())));
+            }
             Request::RegistrationChanged(reply) => drop(reply.send(Ok(()))),
             // Nobody answers, which says that the session is gone.
             other => drop(other),
@@ -121,6 +128,7 @@ impl House {
             resolver: Arc::new(SystemResolver),
             proxy: None,
             keys: None,
+            models: None,
             trace: Some(trace.clone()),
             limits: pi_exthost::Limits::default(),
             now,
@@ -267,6 +275,7 @@ pub(crate) async fn start_js(desk: Desk, limits: js::Limits) -> Arc<JsGuest> {
         platform: js::platform().into(),
         arch: js::architecture().into(),
         pid: 1,
+        user: None,
         exec_path: "/bin/pi".into(),
         argv: vec!["pi".into()],
         hostname: "here".into(),
@@ -282,6 +291,7 @@ pub(crate) async fn start_js(desk: Desk, limits: js::Limits) -> Arc<JsGuest> {
         flags: BTreeMap::new(),
         limits,
         time: js::Time::Real,
+        chance: js::Chance::Real,
     };
     JsGuest::start(program, desk).await.expect("it loads")
 }

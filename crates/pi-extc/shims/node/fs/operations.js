@@ -125,7 +125,7 @@ export function* mkdtemp(prefix, options) {
     const { path } = yield* ask({ op: "make_temporary", prefix: text.endsWith("/") ? "" : basename(full) }, "mkdtemp", { path: `${text}XXXXXX` });
     return path;
   }
-  const letters = Array.from(host.random(6), (byte) => "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[byte % 62]).join("");
+  const letters = Array.from(host.unique(6), (byte) => "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[byte % 62]).join("");
   yield* ask({ op: "make_directory", path: full + letters, parents: false }, "mkdtemp", { path: `${text}XXXXXX` });
   return text + letters;
 }

@@ -9,15 +9,15 @@ const kindMethods = (Class, kindOf) => {
   for (const name of ["isSocket", "isBlockDevice", "isCharacterDevice"]) Object.defineProperty(Class.prototype, name, { value: () => false, writable: true, configurable: true });
 };
 
-/** What the host says of a file. It knows one time and no owner: the other times are equal to it, the rest is zero. */
+/** What the host says of a file. It knows one time and no owner: the other times are equal to it, the owner is who runs the host, the rest is zero. */
 export class Stats {
   constructor(info, path, isBig = false) {
     const number = isBig ? (value) => BigInt(Math.trunc(value)) : (value) => value;
     const time = info.modified_ms ?? 0;
-    const isOwned = host.place.platform !== "win32";
+    const { uid, gid } = host.place.user ?? { uid: 0, gid: 0 };
     Object.assign(this, {
       dev: number(0), mode: number(KINDS[info.kind] | (info.mode ?? (info.kind === "directory" ? 0o755 : 0o644))), nlink: number(1),
-      uid: number(isOwned ? 1000 : 0), gid: number(isOwned ? 1000 : 0), rdev: number(0), blksize: number(4096), ino: number(inodeOf(path)),
+      uid: number(uid), gid: number(gid), rdev: number(0), blksize: number(4096), ino: number(inodeOf(path)),
       size: number(info.size), blocks: number(Math.ceil(info.size / 512)),
       atimeMs: number(time), mtimeMs: number(time), ctimeMs: number(time), birthtimeMs: number(time),
     });

@@ -75,12 +75,12 @@ function streamed(model, context, options) {
   return events;
 }
 
-// The host's model of this name and address, if that is what is meant, is asked by the host.
+// The host's model of this name and address, if that is what is meant and it has a key for it, is asked by the host.
 function isOwn(model, options) {
   if (!model?.provider || !isSpoken(model.api)) return false;
   if (owned.has(model.provider)) return true;
   const isKeyed = options?.apiKey !== undefined && options.apiKey !== KEPT;
-  return isKeyed && !!model.baseUrl && !host.load("pi:shim/pi/ai/models").getModels(model.provider).some(({ id, baseUrl }) => id === model.id && baseUrl === model.baseUrl);
+  return isKeyed && !!model.baseUrl && !host.load("pi:shim/pi/ai/models").usable().some(({ provider, id, baseUrl }) => provider === model.provider && id === model.id && baseUrl === model.baseUrl);
 }
 
 const direct = (model, context, options) => host.load("pi:shim/pi/ai/direct").ask(model, context, { ...(owned.has(model.provider) && accessOf(owned.get(model.provider))), ...given(options) });

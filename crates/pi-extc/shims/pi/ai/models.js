@@ -10,20 +10,26 @@ const complete = ({ provider, model, id = model, info }) => ({
   id, name: id, api: APIS[provider] ?? "openai-completions", provider, baseUrl: "", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 128000, maxTokens: 16384, ...info,
 });
 
-/** Asking is an effect and may be refused; then there are none. */
-function all() {
+/** What the host says of the models that it knows, with or without a key. Asking is an effect and may be refused; then there are none. */
+function known() {
   try {
-    return host.callSync("session", { op: "get_models" }).models.map(complete);
+    return host.callSync("session", { op: "get_models" }).models;
   } catch (fault) {
     if (fault?.name !== "HostFault") throw fault;
     return [];
   }
 }
+const all = () => known().map(complete);
 
+/** Those that the host can ask. */
+export const usable = () => known().filter(({ is_usable }) => is_usable).map(complete);
 export const getProviders = () => [...new Set(all().map((model) => model.provider))];
 export const getModels = (provider) => all().filter((model) => model.provider === provider);
-/** A model that is not there is named all the same: using it says why it cannot be had. */
-export const getModel = (provider, id) => all().find((model) => model.provider === provider && model.id === id) ?? complete({ provider, id });
+/** Extensions name models that are newer or older than the list; a provider that is known, here or to Pi, can be asked for any. */
+export function getModel(provider, id) {
+  const own = getModels(provider);
+  return own.find((model) => model.id === id) ?? (own.length > 0 || Object.hasOwn(APIS, provider) ? complete({ provider, id }) : undefined);
+}
 export const modelsAreEqual = (one, other) => !!one && !!other && one.id === other.id && one.provider === other.provider;
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];

@@ -6,6 +6,11 @@ const text = (description) => Type.String({ description });
 const count = (description) => Type.Number({ description });
 const { Optional } = Type;
 const FILE = "The file, relative to the project or absolute";
+/** The newer of the two packages says nothing of other members. */
+const edits = (others) => Type.Object({
+  path: text(FILE),
+  edits: Type.Array(Type.Object({ oldText: text("Text that occurs exactly once in the file"), newText: text("What takes its place") }, others), { description: "The replacements" }),
+}, others);
 
 export const DEFINITIONS = {
   bash: {
@@ -33,10 +38,7 @@ export const DEFINITIONS = {
     description: "Replace text in a file. Each `oldText` must occur exactly once in the file as it is now, and the places must not overlap: all replacements are looked up in the original file, not one after the other. Give changes that lie close together as one replacement.",
     promptSnippet: "Replace exact text in a file, several places in one call",
     promptGuidelines: ["Change existing files with edit. `oldText` is copied exactly from the file, as short as it can be and still unique.", "Put several changes of one file into one call of edit."],
-    parameters: Type.Object({
-      path: text(FILE),
-      edits: Type.Array(Type.Object({ oldText: text("Text that occurs exactly once in the file"), newText: text("What takes its place") }, { additionalProperties: false }), { description: "The replacements" }),
-    }, { additionalProperties: false }),
+    parameters: edits({ additionalProperties: false }),
   },
   grep: {
     name: "grep", label: "grep",
@@ -62,3 +64,6 @@ export const DEFINITIONS = {
     parameters: Type.Object({ path: Optional(text("The folder; the project unless given")), limit: Optional(count("How many entries at most; 500 unless given")) }),
   },
 };
+
+/** The same in the package of the newer scope. */
+export const NEWER = { ...DEFINITIONS, edit: { ...DEFINITIONS.edit, parameters: edits({}) } };

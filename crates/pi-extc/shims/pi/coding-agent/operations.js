@@ -73,7 +73,7 @@ async function finished(output) {
   if (!cut.truncated) return { text: cut.content || "(no output)", details: undefined };
   const fs = host.load("pi:shim/node/fs").default;
   const { join } = host.load("pi:shim/node/path");
-  const name = Array.from(host.random(8), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const name = Array.from(host.unique(8), (byte) => byte.toString(16).padStart(2, "0")).join("");
   const fullOutputPath = join(host.place.tempDir, `pi-bash-${name}.log`);
   await fs.promises.writeFile(fullOutputPath, output);
   const first = cut.totalLines - cut.outputLines + 1;

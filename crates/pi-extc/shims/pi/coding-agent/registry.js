@@ -1,5 +1,5 @@
 // AuthStorage and ModelRegistry, for extensions that make their own: the models are the session's, keys stay with the host.
-import { getModels, getProviders } from "pi:shim/pi/ai/models";
+import { getModels, getProviders, modelsAreEqual, usable } from "pi:shim/pi/ai/models";
 
 const WHERE = "keys belong to the host: set them with the person's own environment or auth.json";
 
@@ -26,9 +26,9 @@ export class ModelRegistry {
   refresh() {}
   getError() { return undefined; }
   getAll() { return getProviders().flatMap((provider) => getModels(provider)); }
-  getAvailable() { return this.getAll(); }
+  getAvailable() { return usable(); }
   find(provider, id) { return this.getAll().find((model) => model.provider === provider && model.id === id); }
-  hasConfiguredAuth() { return true; }
+  hasConfiguredAuth(model) { return usable().some((known) => modelsAreEqual(known, model)); }
   async getApiKeyForProvider() { return undefined; }
   async getApiKeyAndHeaders() { return { ok: false, error: WHERE }; }
 }

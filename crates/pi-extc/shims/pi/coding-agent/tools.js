@@ -1,7 +1,7 @@
 // The built-in tools for extensions that wrap them: the host's own, or, where an extension brings its own way to files and
 // processes (`operations`), the same work done here over that.
 import host from "pi:host";
-import { DEFINITIONS } from "pi:shim/pi/coding-agent/definitions";
+import { DEFINITIONS, NEWER } from "pi:shim/pi/coding-agent/definitions";
 import { bashOver, editOver, lsOver, readOver, writeOver } from "pi:shim/pi/coding-agent/operations";
 
 /** Paths are meant from the folder of the tool, which need not be the host's. */
@@ -62,15 +62,25 @@ function execute(name, folder, options = {}) {
   };
 }
 
-const maker = (name) => (folder, options) => {
-  const { promptSnippet, promptGuidelines, ...definition } = DEFINITIONS[name];
-  return { ...definition, prepareArguments: name === "edit" ? prepareEdit : undefined, executionMode: undefined, execute: execute(name, folder, options) };
+/** The newer of the two packages does not count what it wrote. */
+const uncounted = (run) => async (...args) => {
+  const { content: [{ text, ...first }, ...rest], ...result } = await run(...args);
+  return { ...result, content: [{ ...first, text: text.replace(/^(Successfully wrote )\d+ bytes /, "$1") }, ...rest] };
 };
-const definer = (name) => (folder, options) => {
+const performed = (name, definitions, folder, options) => {
+  const run = execute(name, folder, options);
+  return name === "write" && definitions === NEWER ? uncounted(run) : run;
+};
+
+const maker = (name, definitions = DEFINITIONS) => (folder, options) => {
+  const { promptSnippet, promptGuidelines, ...definition } = definitions[name];
+  return { ...definition, prepareArguments: name === "edit" ? prepareEdit : undefined, executionMode: undefined, execute: performed(name, definitions, folder, options) };
+};
+const definer = (name, definitions = DEFINITIONS) => (folder, options) => {
   const { Text } = host.load("pi:shim/pi/tui/parts");
   const { renderCall, renderResult } = host.load("pi:shim/pi/coding-agent/components");
   return {
-    ...DEFINITIONS[name], ...(name === "edit" && { prepareArguments: prepareEdit }), execute: execute(name, folder, options),
+    ...definitions[name], ...(name === "edit" && { prepareArguments: prepareEdit }), execute: performed(name, definitions, folder, options),
     renderCall: (args, theme) => new Text(renderCall(name, args, theme), 0, 0), renderResult: (result, view, theme) => new Text(renderResult(result, view, theme), 0, 0),
   };
 };
@@ -91,6 +101,12 @@ export const createFindToolDefinition = definer("find");
 export const createLsToolDefinition = definer("ls");
 export const createCodingTools = (folder, options) => [createReadTool(folder, options?.read), createBashTool(folder, options?.bash), createEditTool(folder, options?.edit), createWriteTool(folder, options?.write)];
 export const createReadOnlyTools = (folder, options) => [createReadTool(folder, options?.read), createGrepTool(folder, options?.grep), createFindTool(folder, options?.find), createLsTool(folder, options?.ls)];
+
+/** What the package of the newer scope has otherwise. */
+export const newer = {
+  createEditTool: maker("edit", NEWER), createEditToolDefinition: definer("edit", NEWER), createWriteTool: maker("write", NEWER), createWriteToolDefinition: definer("write", NEWER),
+  createCodingTools: (folder, options) => [createReadTool(folder, options?.read), createBashTool(folder, options?.bash), newer.createEditTool(folder, options?.edit), newer.createWriteTool(folder, options?.write)],
+};
 
 /** Makes the types of a definition known; at run time it is the definition. */
 export const defineTool = (definition) => definition;

@@ -1,4 +1,6 @@
-// Intl.DateTimeFormat in en-US, and the `toLocale…String` methods of dates. Zones: UTC and the machine's own.
+// Intl.DateTimeFormat in English words, dates in digits also in the order of some other locales; and the `toLocale…String` methods of dates.
+import host from "pi:host";
+import { chosen, supported } from "pi:shim/web/intl/locale";
 
 const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
@@ -18,9 +20,15 @@ const two = (number) => String(number).padStart(2, "0");
 export class DateTimeFormat {
   #options;
   #asked;
+  #locale;
+  #rules;
   constructor(locales, options = {}, fallback = "date") {
+    const { locale, rules } = chosen(locales);
+    this.#locale = locale;
+    this.#rules = rules;
     this.#asked = { ...options };
-    const given = { ...options };
+    if (options?.timeZone !== undefined) this.#asked.timeZone = zoneOf(String(options.timeZone));
+    const given = { ...this.#asked };
     if (given.dateStyle) Object.assign(given, STYLES[given.dateStyle]);
     if (given.timeStyle) Object.assign(given, CLOCKS[given.timeStyle]);
     const has = (names) => names.some((name) => given[name] !== undefined);
@@ -32,8 +40,8 @@ export class DateTimeFormat {
     this.#options = given;
     this.format = this.format.bind(this);
   }
-  static supportedLocalesOf(locales) { return [locales ?? []].flat().filter((locale) => /^en\b/.test(locale)); }
-  resolvedOptions() { return { locale: "en-US", calendar: "gregory", numberingSystem: "latn", timeZone: this.#asked.timeZone ?? ownZone(), ...this.#asked }; }
+  static supportedLocalesOf(locales) { return supported(locales); }
+  resolvedOptions() { return { locale: this.#locale, calendar: "gregory", numberingSystem: "latn", timeZone: this.#asked.timeZone ?? ownZone(), ...this.#asked }; }
   format(value) { return this.formatToParts(value).map((part) => part.value).join(""); }
   formatRange(from, to) { return `${this.format(from)} – ${this.format(to)}`; }
 
@@ -41,11 +49,25 @@ export class DateTimeFormat {
     const date = value === undefined ? new Date() : new Date(value);
     if (Number.isNaN(date.getTime())) throw new RangeError("Invalid time value");
     const fields = fieldsOf(date, this.#options.timeZone);
-    const day = this.#date(fields);
+    const inDigits = this.#inDigits(fields);
+    const day = inDigits ?? this.#date(fields);
     const time = this.#time(fields, date);
     const isLong = this.#options.month === "long";
-    const glue = day.length > 0 && time.length > 0 ? [{ type: "literal", value: isLong ? " at " : day.length === 1 && day[0].type === "weekday" ? " " : ", " }] : [];
+    const glue = day.length > 0 && time.length > 0 ? [{ type: "literal", value: inDigits ? this.#rules.between : isLong ? " at " : day.length === 1 && day[0].type === "weekday" ? " " : ", " }] : [];
     return [...day, ...glue, ...time];
+  }
+
+  // A whole date in digits, in the order of the locale.
+  #inDigits({ year, month, day }) {
+    const { year: y, month: m, day: d, weekday, dateStyle } = this.#options;
+    const isWhole = y !== undefined && d !== undefined && (m === "numeric" || m === "2-digit");
+    if (!isWhole || weekday !== undefined || dateStyle !== undefined) return undefined;
+    return this.#rules.date.match(/y|m+|d+|[^ymd]/g).map((part) => {
+      const padded = (number, asked) => (asked === "2-digit" || part.length === 2 ? two(number) : String(number));
+      if (part === "y") return { type: "year", value: y === "2-digit" ? two(year % 100) : String(year) };
+      if (part[0] === "m") return { type: "month", value: padded(month + 1, m) };
+      return part[0] === "d" ? { type: "day", value: padded(day, d) } : { type: "literal", value: part };
+    });
   }
 
   #date({ year, month, day, weekday }) {
@@ -74,35 +96,58 @@ export class DateTimeFormat {
   #time({ hour, minute, second, ms }, date) {
     const { hour: h, minute: m, second: s, fractionalSecondDigits, hour12, hourCycle, timeZoneName, timeZone } = this.#options;
     const parts = [];
-    const isHalf = hour12 ?? (hourCycle ? hourCycle === "h12" || hourCycle === "h11" : true);
+    const { isHalf: isHalfHere = false, hour: digits, periods = ["AM", "PM"] } = this.#rules;
+    const isHalf = hour12 ?? (hourCycle ? hourCycle === "h12" || hourCycle === "h11" : isHalfHere);
     const add = (type, value) => {
       if (parts.length > 0) parts.push({ type: "literal", value: ":" });
       parts.push({ type, value });
     };
     if (h) {
-      const shown = isHalf ? hour % 12 || 12 : hourCycle === "h24" || (hour12 === false && hour === 0 && !hourCycle) ? hour || 24 : hour;
-      add("hour", h === "2-digit" || !isHalf ? two(shown) : String(shown));
+      const shown = isHalf ? hour % 12 || 12 : hourCycle === "h24" || (isHalfHere && hour12 === false && hour === 0 && !hourCycle) ? hour || 24 : hour;
+      add("hour", h === "2-digit" || (!isHalf && (digits === 2 || isHalfHere)) ? two(shown) : String(shown));
     }
     if (m) add("minute", parts.length > 0 || s || m === "2-digit" && s ? two(minute) : String(minute));
     if (s) add("second", parts.length > 0 ? two(second) : String(second));
     if (fractionalSecondDigits) parts.push({ type: "literal", value: "." }, { type: "fractionalSecond", value: String(ms).padStart(3, "0").slice(0, fractionalSecondDigits) });
-    if (h && isHalf) parts.push({ type: "literal", value: " " }, { type: "dayPeriod", value: hour < 12 ? "AM" : "PM" });
+    if (h && isHalf) parts.push({ type: "literal", value: " " }, { type: "dayPeriod", value: periods[hour < 12 ? 0 : 1] });
     if (timeZoneName) parts.push({ type: "literal", value: parts.length > 0 ? " " : ", " }, { type: "timeZoneName", value: zoneName(timeZone, date) });
     return parts;
   }
 }
 
+const isUtc = (zone) => /^(UTC|GMT|Etc\/UTC|Etc\/GMT)$/i.test(zone);
+
+/** A zone as it is usually written. */
+function zoneOf(zone) {
+  const name = isUtc(zone) ? "UTC" : host.zoneName(zone);
+  if (name === undefined || name === null) throw new RangeError(`Invalid time zone specified: ${zone}`);
+  return name;
+}
+
+/** How many minutes a zone is ahead of UTC at some time. */
+function minutesAhead(zone, date) {
+  if (zone === undefined) return -date.getTimezoneOffset();
+  if (isUtc(zone)) return 0;
+  return (host.zoneOffset(zone, date.getTime()) ?? 0) / 60;
+}
+
 function fieldsOf(date, zone) {
-  const isUtc = /^(UTC|GMT|Etc\/UTC|Etc\/GMT)$/i.test(zone ?? "");
-  const read = (name) => date[`get${isUtc ? "UTC" : ""}${name}`]();
+  const there = zone === undefined ? date : new Date(date.getTime() + minutesAhead(zone, date) * 60000);
+  const read = (name) => there[`get${zone === undefined ? "" : "UTC"}${name}`]();
   return { year: read("FullYear"), month: read("Month"), day: read("Date"), weekday: read("Day"), hour: read("Hours"), minute: read("Minutes"), second: read("Seconds"), ms: read("Milliseconds") };
 }
 
-const ownZone = () => (new Date().getTimezoneOffset() === 0 ? "UTC" : "Etc/Unknown");
+const ownZone = () => host.timeZone() ?? (new Date().getTimezoneOffset() === 0 ? "UTC" : "Etc/Unknown");
+
+// Zones that people in the United States call by letters; all others are so many hours from Greenwich.
+const LETTERS = { "America/New_York": "E", "America/Detroit": "E", "America/Chicago": "C", "America/Denver": "M", "America/Phoenix": "M", "America/Los_Angeles": "P" };
 
 function zoneName(zone, date) {
-  const offset = /^(UTC|GMT)$/i.test(zone ?? "") ? 0 : -date.getTimezoneOffset();
-  if (offset === 0) return "UTC";
+  const name = zone ?? ownZone();
+  const offset = Math.trunc(minutesAhead(zone, date));
+  if (isUtc(name)) return "UTC";
+  if (Object.hasOwn(LETTERS, name)) return `${LETTERS[name]}${host.isSummer(name, date.getTime()) ? "D" : "S"}T`;
+  if (offset === 0) return "GMT";
   const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
   return `GMT${offset < 0 ? "-" : "+"}${hours}${minutes ? `:${two(minutes)}` : ""}`;
 }

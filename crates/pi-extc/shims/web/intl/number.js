@@ -1,4 +1,5 @@
-// Intl.NumberFormat in en-US.
+// Intl.NumberFormat in English; plain numbers with the signs of some other locales.
+import { chosen, supported } from "pi:shim/web/intl/locale";
 
 const SYMBOLS = { USD: "$", EUR: "€", GBP: "£", JPY: "¥", INR: "₹", CNY: "CN¥", KRW: "₩", BRL: "R$", CAD: "CA$", AUD: "A$", MXN: "MX$", ILS: "₪", VND: "₫", NZD: "NZ$", TWD: "NT$", PHP: "₱", HKD: "HK$", XAF: "FCFA" };
 const UNITS = {
@@ -10,7 +11,12 @@ const COMPACT = [["T", 1e12, "trillion"], ["B", 1e9, "billion"], ["M", 1e6, "mil
 
 export class NumberFormat {
   #options;
+  #locale;
+  #rules;
   constructor(locales, options = {}) {
+    const { locale, rules } = chosen(locales);
+    this.#locale = locale;
+    this.#rules = rules;
     const style = options.style ?? "decimal";
     if (style === "currency" && !options.currency) throw new TypeError("Currency code is required with currency style.");
     const digits = style === "currency" ? (["JPY", "KRW", "VND"].includes(options.currency) ? 0 : 2) : 0;
@@ -21,10 +27,19 @@ export class NumberFormat {
     this.#options = { ...options, style, minimumFractionDigits: least, maximumFractionDigits: most, useGrouping: options.useGrouping ?? (isCompact ? "min2" : "auto") };
     this.format = this.format.bind(this);
   }
-  static supportedLocalesOf(locales) { return [locales ?? []].flat().filter((locale) => /^en\b/.test(locale)); }
-  resolvedOptions() { return { locale: "en-US", numberingSystem: "latn", notation: "standard", signDisplay: "auto", roundingMode: "halfExpand", ...this.#options }; }
+  static supportedLocalesOf(locales) { return supported(locales); }
+  resolvedOptions() { return { locale: this.#locale, numberingSystem: "latn", notation: "standard", signDisplay: "auto", roundingMode: "halfExpand", ...this.#options }; }
 
   format(value) {
+    const { style, notation } = this.#options;
+    const { group, decimal, least = 1, minus = "-" } = this.#rules;
+    const text = this.#english(value);
+    // Signs around a number stand elsewhere in each language: only plain ones are written as there.
+    if (style !== "decimal" || (notation ?? "standard") !== "standard") return text;
+    const grouped = least > 1 ? text.replace(/^([^\d]*\d),(\d{3})(?!,)/, "$1$2") : text;
+    return grouped.replace(/[.,-]/g, (sign) => ({ ",": group, ".": decimal, "-": minus })[sign]);
+  }
+  #english(value) {
     const { style, notation, compactDisplay, signDisplay = "auto", currencySign } = this.#options;
     const number = typeof value === "bigint" ? value : Number(value);
     if (Number.isNaN(number)) return (signDisplay === "always" ? "+" : "") + this.#dress("NaN", false);
@@ -41,7 +56,7 @@ export class NumberFormat {
     return sign === "-" && currencySign === "accounting" ? `(${text})` : sign + text;
   }
   formatToParts(value) {
-    const text = this.format(value);
+    const text = this.#english(value);
     return (text.match(/\d+|,|\.|[^\d,.]+/g) ?? []).map((part, at, all) => ({ type: /^\d/.test(part) ? (all[at - 1] === "." ? "fraction" : "integer") : part === "," ? "group" : part === "." ? "decimal" : part === "-" ? "minusSign" : part === "%" ? "percentSign" : this.#options.style === "currency" ? "currency" : "literal", value: part }));
   }
   formatRange(from, to) { return `${this.format(from)}–${this.format(to)}`; }

@@ -1,10 +1,10 @@
 //! Questions to a person: those of the server, and ours about the server.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use tokio::sync::oneshot;
 
-use pi_exthost::{Output, Terms};
+use pi_exthost::{GuestFault, Output, Terms};
 use pi_extproto::{
     Object,
     connector::{
@@ -17,14 +17,16 @@ use pi_extproto::{
 use super::Shared;
 use crate::mcp::{
     elicitation,
-    link::{Elicited, Wanted},
-    pins::Changed,
+    link::{Elicited, LinkFault, Wanted},
+    pins::{Changed, Unagreed},
 };
 
 /// Questions of one server that lie before a person at a time; more are declined.
 const MOST: usize = 4;
 /// How often a person is asked about, or told of, tools of one server that are not as they were, in one session.
 const QUESTIONS: usize = 16;
+/// After so many times no in a row nobody is asked any more in this session.
+const REFUSALS: usize = 3;
 /// How often a form is put before a person whose answers do not fit.
 const ATTEMPTS: usize = 3;
 
@@ -117,6 +119,45 @@ impl Shared {
         }
     }
 
+    /// Whether its entry is not the one that a person agreed to. Without a record that can be read nothing of a project is
+    /// started.
+    pub(super) async fn unagreed_entry(&self) -> Result<Option<Unagreed>, GuestFault> {
+        let Some(pins) = self.pins.clone() else { return Ok(None) };
+        let server = self.server.clone();
+        match tokio::task::spawn_blocking(move || pins.unagreed(&server)).await {
+            Ok(Ok(unagreed)) => Ok(unagreed),
+            Ok(Err(fault)) => Err(GuestFault::threw(format!("{fault}; {}", fault.hint()))),
+            Err(broken) => Err(GuestFault::threw(broken.to_string())),
+        }
+    }
+
+    /// Asks whether it may be started as its entry is now.
+    pub(super) async fn ask_about_entry(&self, unagreed: &Unagreed) -> Result<(), LinkFault> {
+        let (name, file) = (&self.server.name, self.server.file.display());
+        let question = UiCall::Confirm {
+            title: format!("MCP server {name} of {file} is not the one that you agreed to"),
+            message: format!("{}\n\nStart it?", unagreed.told()),
+            timeout_ms: None,
+        };
+        let answer = self.desk.call(Call::Ui(question), Terms::background()).await;
+        if !matches!(answer, Ok(Output::Confirmation(Confirmation { confirmed: true }))) {
+            let message = format!(
+                "its entry in {file} is not the one that you agreed to; `pi mcp test {name} --accept` shows it and agrees"
+            );
+            return Err(LinkFault::Unreachable { message, is_permanent: true });
+        }
+        *self.unagreed.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let (pins, server) = (self.pins.clone(), self.server.clone());
+        let recorded = tokio::task::spawn_blocking(move || pins.map(|pins| pins.agree(&server))).await;
+        let problem = match recorded {
+            Ok(Some(Err(fault))) => format!("{fault}; {}", fault.hint()),
+            Err(broken) => broken.to_string(),
+            Ok(Some(Ok(())) | None) => return Ok(()),
+        };
+        self.tell(format!("MCP server {name}: what you agreed to cannot be recorded: {problem}"), NoticeLevel::Warning);
+        Ok(())
+    }
+
     /// Asks whether tools that are described otherwise than before may be used, once the session has begun and one question
     /// at a time. Goes on until it is dropped, which takes an open question back.
     pub(super) async fn ask_about_changes(self: Arc<Self>) {
@@ -124,7 +165,7 @@ impl Shared {
         if launched.wait_for(|is_launched| *is_launched).await.is_err() {
             return;
         }
-        let (mut asked, mut held_back, mut times) = (Vec::new(), String::new(), 0);
+        let (mut asked, mut held_back, mut times, mut refusals) = (Vec::new(), String::new(), 0, 0);
         loop {
             let changed = self.offers().changed.clone();
             if changed.is_empty() || changed == asked {
@@ -132,13 +173,18 @@ impl Shared {
                 continue;
             }
             times += 1;
-            if times <= QUESTIONS && self.is_agreed(&changed).await {
+            if times <= QUESTIONS && refusals < REFUSALS && self.is_agreed(&changed).await {
                 self.accept(&changed).await;
                 held_back.clear();
+                refusals = 0;
             } else {
+                refusals += 1;
                 let told = told_held_back(&self.server.name, &changed);
                 // A server may describe the same tools anew every second, and name others every second.
-                if told != held_back && times <= QUESTIONS {
+                if refusals == REFUSALS {
+                    let last = format!("{told}; you are not asked again in this session");
+                    self.tell(last, NoticeLevel::Warning);
+                } else if told != held_back && refusals < REFUSALS {
                     self.tell(told.clone(), NoticeLevel::Warning);
                 }
                 held_back = told;

@@ -21,13 +21,13 @@ use pi_extproto::{
     },
     host::{ErrorCode, HostError},
 };
-use pi_transcript::Block;
+use pi_transcript::{Block, question::NotifyType};
 
-use super::{McpGuest, survey};
+use super::{McpGuest, survey, typed};
 use crate::mcp::{
     link::{Link, LinkFault, Progress, Request},
     media,
-    reading::{self, Faults, PromptFace},
+    reading::{self, Faults},
 };
 
 impl McpGuest {
@@ -45,12 +45,20 @@ impl McpGuest {
 
     /// A person types the command of a prompt: what the server makes of it is said in their place.
     pub(super) async fn fill_prompt(&self, call: CommandCall, ask: Ask) -> Result<(), GuestFault> {
-        let server = self.shared.server.name.clone();
-        let offers = self.shared.offers();
+        let shared = &self.shared;
+        let server = shared.server.name.clone();
+        let offers = shared.offers();
         let prompt = offers.prompt_named(&server, &call.name);
         let prompt = prompt.ok_or_else(|| GuestFault::not_offered(format!("command {}", call.name)))?;
-        let arguments = arguments(prompt, &call.arguments)
-            .map_err(|missing| GuestFault::threw(format!("/{} needs {missing}", call.name)))?;
+        let arguments = match typed::arguments(prompt, &call.arguments) {
+            Ok(arguments) => arguments,
+            // Nothing failed but what was typed: whoever typed it is told.
+            Err(fault) => {
+                let message = format!("/{}: {fault}; {}", call.name, typed::usage(&call.name, prompt));
+                shared.desk.tell(message, NotifyType::Warning);
+                return Ok(());
+            }
+        };
         let input = Object::from_iter([
             ("name".to_owned(), Value::from(prompt.name.as_str())),
             ("arguments".to_owned(), Value::Object(arguments)),
@@ -63,7 +71,7 @@ impl McpGuest {
             delivery: Delivery::FollowUp,
             expand: false,
         };
-        let sent = self.shared.desk.call(Call::Session(said), self.terms(&ask, occasion)).await;
+        let sent = shared.desk.call(Call::Session(said), self.terms(&ask, occasion)).await;
         sent.map(drop).map_err(|error| GuestFault::threw(error.message))
     }
 
@@ -212,73 +220,5 @@ fn shown(step: &Progress) -> String {
     match message {
         Some(message) => format!("{message} ({far})"),
         None => far,
-    }
-}
-
-/// Arguments of a prompt from what was typed behind its command: `name=value` or values in their order, the last of which
-/// takes the rest. Says which one is missing.
-fn arguments(prompt: &PromptFace, typed: &str) -> Result<Object, String> {
-    let mut given = Object::new();
-    let words: Vec<&str> = typed.split_whitespace().collect();
-    let named = |word: &&str| {
-        let (name, value) = word.split_once('=')?;
-        prompt.arguments.iter().any(|argument| argument.name == name).then(|| (name.to_owned(), Value::from(value)))
-    };
-    match words.iter().map(named).collect::<Option<Object>>() {
-        Some(pairs) => given = pairs,
-        None => {
-            let mut rest = typed.trim();
-            for (at, argument) in prompt.arguments.iter().enumerate() {
-                let is_last = at + 1 == prompt.arguments.len();
-                let (word, behind) = match rest.split_once(char::is_whitespace) {
-                    Some((word, behind)) if !is_last => (word, behind.trim_start()),
-                    _ => (rest, ""),
-                };
-                if !word.is_empty() {
-                    given.insert(argument.name.clone(), Value::from(word));
-                }
-                rest = behind;
-            }
-        }
-    }
-    let missing: Vec<&str> = prompt
-        .arguments
-        .iter()
-        .filter(|argument| argument.is_required && !given.contains_key(&argument.name))
-        .map(|argument| argument.name.as_str())
-        .collect();
-    match missing.is_empty() {
-        true => Ok(given),
-        false => Err(missing.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::mcp::reading::PromptArgument;
-
-    #[track_caller]
-    fn check(typed: &str, expected: Result<Value, &str>) {
-        let argument = |name: &str, is_required| PromptArgument { name: name.to_owned(), is_required };
-        let prompt = PromptFace {
-            name: "p".into(),
-            description: None,
-            arguments: vec![argument("city", true), argument("note", false)],
-        };
-        let read = arguments(&prompt, typed).map(Value::Object);
-        assert_eq!(read, expected.map_err(str::to_owned), "{typed}");
-    }
-
-    #[test]
-    fn arguments_are_named_or_in_order() {
-        check("Paris", Ok(json!({ "city": "Paris" })));
-        check(" Paris in  spring", Ok(json!({ "city": "Paris", "note": "in  spring" })));
-        check("note=x city=Rome", Ok(json!({ "note": "x", "city": "Rome" })));
-        check("a=b", Ok(json!({ "city": "a=b" })));
-        check("", Err("city"));
-        check("note=x", Err("city"));
     }
 }

@@ -38,7 +38,9 @@ use pi_extproto::{
 };
 
 use super::{
-    message, salvage,
+    message,
+    reopening::Reopening,
+    salvage,
     throttle::{Pace, Throttle},
 };
 use crate::mcp::{entry::HttpRoute, limits::Limits, link::LinkFault};
@@ -55,6 +57,7 @@ pub(super) struct Errand {
     most: usize,
     /// Of the events of each stream.
     pace: Pace,
+    reopening: Reopening,
     /// Requests that were refused together with their session, and may be sent once more in a new one. A lock and no task:
     /// it is held for a look-up.
     refused: Arc<Mutex<HashSet<RequestId>>>,
@@ -71,6 +74,10 @@ pub(super) enum NoAnswer {
     Unreadable(serde_json::Error),
     #[error("the server answered with status {status}: {body}")]
     Status { status: u16, body: String },
+    #[error(
+        "the server refused the credentials that its entry sends (status {status}: {body}); look at its \"headers\""
+    )]
+    Rejected { status: u16, body: String },
 }
 
 type Fault = StreamableHttpError<NoAnswer>;
@@ -97,6 +104,7 @@ impl Errand {
             desk: desk.clone(),
             most: limits.message_bytes,
             pace: Pace::new(limits.messages_a_second, desk.clone()),
+            reopening: Reopening::new(limits, desk.clone()),
             refused: Arc::default(),
         };
         Ok(StreamableHttpClientTransport::with_client(errand, config))
@@ -125,6 +133,18 @@ impl Errand {
             Some(Err(error)) => Err(Fault::Client(NoAnswer::Host(error))),
             Some(Ok(_)) | None => Err(Fault::UnexpectedEndOfStream),
         }
+    }
+
+    /// That a server wants to know who asks, or knows and does not want them. What it says of it is read.
+    async fn unauthorized(&self, head: &ResponseHead, feed: Feed, has_credentials: bool) -> Fault {
+        let kind = value(head, "content-type").unwrap_or_default().to_ascii_lowercase();
+        // What it says is for people; without it there is still the status.
+        let body = excerpt(&kind, &self.whole(feed).await.unwrap_or_default());
+        if has_credentials {
+            return Fault::Client(NoAnswer::Rejected { status: head.status, body });
+        }
+        let challenge = value(head, "www-authenticate").map_or(body, str::to_owned);
+        Fault::AuthRequired(AuthRequiredError::new(challenge))
     }
 
     async fn whole(&self, mut feed: Feed) -> Result<Vec<u8>, Fault> {
@@ -191,7 +211,7 @@ impl NoAnswer {
             Self::Host(error) => matches!(error.code, ErrorCode::Io | ErrorCode::Timeout),
             // A gateway before a server that is gone.
             Self::Status { status, .. } => matches!(status, 502..=504),
-            Self::TooLarge(_) | Self::Unreadable(_) => false,
+            Self::TooLarge(_) | Self::Unreadable(_) | Self::Rejected { .. } => false,
         }
     }
 }
@@ -203,6 +223,9 @@ pub(super) fn explain(error: &(dyn std::error::Error + 'static)) -> Option<LinkF
         Fault::Client(inner) => super::shorten(&inner.to_string()),
         other => super::root_cause(other),
     };
+    if let Fault::Client(NoAnswer::Rejected { .. }) = fault {
+        return Some(LinkFault::Unreachable { message, is_permanent: true });
+    }
     let is_loss = match fault {
         Fault::Client(inner) => inner.is_loss(),
         Fault::UnexpectedEndOfStream
@@ -289,13 +312,15 @@ fn excerpt(kind: &str, body: &[u8]) -> String {
     }
 }
 
+/// Whether a request says who sends it, by what an entry has for that.
+fn has_credentials(headers: &[Header]) -> bool {
+    let is_credential = |name: &str| ["auth", "key", "token"].iter().any(|word| name.contains(word));
+    headers.iter().any(|header| is_credential(&header.name.to_ascii_lowercase()))
+}
+
 /// What every answer may be instead of an answer.
 fn admitted(head: &ResponseHead) -> Result<(), Fault> {
     match head.status {
-        401 | 403 => {
-            let challenge = value(head, "www-authenticate").unwrap_or("no credentials, or wrong ones").to_owned();
-            Err(Fault::AuthRequired(AuthRequiredError::new(challenge)))
-        }
         300..=399 => {
             let elsewhere = value(head, "location").unwrap_or("nowhere").to_owned();
             let body = format!("it moved to {elsewhere}; write that address into the entry");
@@ -319,8 +344,11 @@ impl StreamableHttpClient for Errand {
         let both = format!("{EVENTS}, {JSON}");
         let more = [("Accept", both.as_str()), ("Content-Type", JSON)];
         let headers = headers(session_id.as_deref(), auth_header.as_deref(), &custom_headers, &more);
-        let body = serde_json::to_vec(&message)?;
+        let (body, has_credentials) = (serde_json::to_vec(&message)?, has_credentials(&headers));
         let (head, feed) = self.send("POST", &uri, headers, Some(body)).await?;
+        if let 401 | 403 = head.status {
+            return Err(self.unauthorized(&head, feed, has_credentials).await);
+        }
         admitted(&head)?;
         if matches!(head.status, 202 | 204) {
             return Ok(StreamableHttpPostResponse::Accepted);
@@ -385,7 +413,13 @@ impl StreamableHttpClient for Errand {
         let mut more = vec![("Accept", EVENTS)];
         more.extend(last_event_id.as_deref().map(|id| ("Last-Event-ID", id)));
         let headers = headers(session_id.as_deref(), auth_header.as_deref(), &custom_headers, &more);
+        // However soon the server wants it to be.
+        self.reopening.wait().await;
+        let has_credentials = has_credentials(&headers);
         let (head, feed) = self.send("GET", &uri, headers, None).await?;
+        if let 401 | 403 = head.status {
+            return Err(self.unauthorized(&head, feed, has_credentials).await);
+        }
         admitted(&head)?;
         let kind = value(&head, "content-type").unwrap_or_default().to_ascii_lowercase();
         match head.status {

@@ -46,7 +46,7 @@ impl Pace {
             return;
         }
         let (desk, rate) = (self.desk.clone(), self.rate);
-        let name = desk.guest().as_str().trim_start_matches("mcp:").to_owned();
+        let name = desk.guest().server().unwrap_or(desk.guest().as_str()).to_owned();
         let message = format!(
             "MCP server {name} sends more than {rate} messages a second; it is read more slowly, and its answers take longer"
         );

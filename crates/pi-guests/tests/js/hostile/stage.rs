@@ -299,9 +299,10 @@ fn dispatcher(real: &Path, project: &Path, policy: &str, calls: Option<u32>) -> 
         resolver: Arc::new(Names::default()),
         proxy: None,
         keys: None,
+        models: None,
         trace: None,
         limits: pi_exthost::Limits {
-            calls: ledger::Allowance { lines: calls.unwrap_or(usual.calls.lines), ..usual.calls },
+            calls: ledger::Pace { most: calls.unwrap_or(usual.calls.most), ..usual.calls },
             params_bytes: 1 << 20,
             pending_bytes: 4 << 20,
             request_time: Duration::from_secs(3),
