@@ -27,7 +27,7 @@ use pi_provider::{
 };
 use pi_redact::{Evidence, Options as Redaction, Personal, Redactor};
 use pi_session::{
-    Beginning, Blueprint, Ending, Owner, Prompted, Session, Storage, cut, file,
+    Beginning, Blueprint, Ending, Lapse, Owner, Prompted, Session, Storage, cut, file,
     input::{self, Composer, ImageRule, Mentions},
     models::{Keys, Models},
     offer::ActiveTools,
@@ -115,11 +115,13 @@ impl Stage {
             system: Arc::default(),
             guests: Arc::new(Guests::none()),
             mode: Mode::Print,
+            lapse: Lapse::Never,
             is_project_trusted: true,
             retry: RetrySettings::default(),
             compaction: cut::Settings::default(),
             steering: Delivery::OneAtATime,
             follow_up: Delivery::OneAtATime,
+            server_wait: Duration::from_secs(10),
             composer: Arc::new(composer),
             beginning: Beginning::Startup,
             owner: Owner::Nobody,

@@ -1,6 +1,6 @@
 //! Makes sessions: from what a process has, and what somebody wants for one.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use pi_envelope::SystemPart;
@@ -8,7 +8,7 @@ use pi_exthost::{
     Drawings, GuestId, Guests, Incident, Questions, SessionPort,
     guests::Reporter,
     port::{Mode, Request},
-    questions::Audience,
+    questions::{Audience, Lapse},
 };
 use pi_policy::{Moment, Policy};
 use pi_redact::Redactor;
@@ -63,11 +63,15 @@ pub struct Blueprint {
     pub guests: Arc<Guests>,
     /// Who is at the other end.
     pub mode: Mode,
+    /// When questions are given up that nobody sees. A terminal sees them as long as it is there.
+    pub lapse: Lapse,
     pub is_project_trusted: bool,
     pub retry: RetrySettings,
     pub compaction: cut::Settings,
     pub steering: Delivery,
     pub follow_up: Delivery,
+    /// How long the first request waits for servers that are still starting.
+    pub server_wait: Duration,
     /// Makes messages of what is typed.
     pub composer: Arc<Composer>,
     pub beginning: Beginning,
@@ -179,7 +183,8 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
             (Scribe::in_memory(), tree, header, None, Default::default())
         }
     };
-    let (questions, drawings) = people(blueprint.mode, &blueprint.id, emit);
+    let (questions, drawings) = people(blueprint.mode, blueprint.lapse, &blueprint.id, emit);
+    let attendance = questions.attendance();
     let slate = reader.as_ref().filter(|_| blueprint.mode == Mode::Server).map(|reader| Slate::new(reader.neighbour()));
     let parts = Parts {
         session: blueprint.id,
@@ -193,6 +198,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         archive: Archive::start(reader.as_ref().map(|reader| reader.neighbour())),
         slate: slate.map(Arc::new),
         reader,
+        has_waited: std::sync::atomic::AtomicBool::new(false),
         requests: std::sync::atomic::AtomicU64::new(0),
         now: blueprint.now,
         shell: blueprint.shell,
@@ -231,6 +237,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
             compaction: blueprint.compaction,
             steering: blueprint.steering,
             follow_up: blueprint.follow_up,
+            server_wait: blueprint.server_wait,
         },
         retry: blueprint.retry,
         compaction: blueprint.compaction,
@@ -271,11 +278,15 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         let _ended = ended.drop_guard();
         mailbox.work(received, heard).await;
     });
-    Session::new(letters, steward)
+    Session::new(letters, steward, attendance)
 }
 
 /// The ways to the people who see the session.
-fn people(mode: Mode, session: &SessionId, emit: chute::Sender<AgentEvent>) -> (Questions, Drawings) {
+fn people(mode: Mode, lapse: Lapse, session: &SessionId, emit: chute::Sender<AgentEvent>) -> (Questions, Drawings) {
+    let lapse = match mode {
+        Mode::Terminal => Lapse::Never,
+        Mode::Server | Mode::Json | Mode::Print => lapse,
+    };
     let audience = if mode.has_ui() { Audience::Somebody } else { Audience::Nobody };
     let ids = |kind: char| {
         let (session, counter) = (session.clone(), std::sync::atomic::AtomicU64::new(0));
@@ -286,6 +297,6 @@ fn people(mode: Mode, session: &SessionId, emit: chute::Sender<AgentEvent>) -> (
     };
     let shown = emit.clone();
     // A session that is gone has nobody left to be told.
-    let questions = Questions::new(audience, ids('q'), move |event| emit.send(event));
+    let questions = Questions::new(audience, lapse, ids('q'), move |event| emit.send(event));
     (questions, Drawings::new(audience, ids('d'), move |event| shown.send(event)))
 }

@@ -3,7 +3,7 @@
 //! It is given with the [`Blueprint`](crate::Blueprint) and can be given anew while the session runs, by whoever reads the
 //! files: a session reads none of them itself.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use pi_envelope::SystemPart;
 use pi_policy::Policy;
@@ -29,6 +29,8 @@ pub struct Habits {
     pub compaction: cut::Settings,
     pub steering: Delivery,
     pub follow_up: Delivery,
+    /// How long the first request waits for servers that are still starting.
+    pub server_wait: Duration,
 }
 
 /// The way to give a session what was read anew. It does not keep the session alive.

@@ -6,9 +6,12 @@
 
 mod queue;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64},
+    },
 };
 
 use pi_transcript::AgentEvent;
@@ -20,6 +23,9 @@ use crate::{
     chute,
     file::{Fault, Report},
 };
+
+/// Notices that are kept for the first who listens; older ones give way.
+const UNHEARD: usize = 32;
 
 /// What leaves the recorder, in order.
 #[derive(Debug)]
@@ -47,6 +53,8 @@ pub(crate) async fn run(mut reports: chute::Receiver<Report<Outgoing>>) {
     let mut subscribers: Vec<Subscriber> = Vec::new();
     // Whoever comes later is told as well: a failure is told before the steps of its batch, a subscription among them.
     let mut failing: Option<Arc<AgentEvent>> = None;
+    // What is told while extensions start is told before anybody can listen.
+    let mut unheard: VecDeque<Arc<AgentEvent>> = VecDeque::new();
     while let Some(report) = reports.recv().await {
         let outgoing = match report {
             Report::Written { upto: _, then } | Report::Synced { durable: _, then } => then,
@@ -62,7 +70,8 @@ pub(crate) async fn run(mut reports: chute::Receiver<Report<Outgoing>>) {
         };
         match outgoing {
             Outgoing::Subscribe(subscriber) => {
-                if failing.as_ref().is_none_or(|event| subscriber.take(event, event.weight())) {
+                let mut early = failing.clone().into_iter().chain(std::mem::take(&mut unheard));
+                if early.all(|event| subscriber.take(&event, event.weight())) {
                     subscribers.push(subscriber);
                 }
             }
@@ -70,6 +79,12 @@ pub(crate) async fn run(mut reports: chute::Receiver<Report<Outgoing>>) {
             Outgoing::Written(reply) => drop(reply.send(())),
             Outgoing::Events(events) => {
                 for event in events.into_iter().map(Arc::new) {
+                    if subscribers.is_empty() && event.is_notice() {
+                        if unheard.len() == UNHEARD {
+                            unheard.pop_front();
+                        }
+                        unheard.push_back(Arc::clone(&event));
+                    }
                     // Where nobody listens, nobody needs to know what it weighs.
                     let weight = if subscribers.is_empty() { 0 } else { event.weight() };
                     subscribers.retain(|subscriber| subscriber.take(&event, weight));
@@ -123,6 +138,30 @@ mod tests {
         run(receiver).await;
         assert_eq!(heard.next().await.as_deref(), Ok(&failed(&Fault::Full)));
         assert_eq!(heard.next().await, Err(Silence::Ended));
+    }
+
+    #[tokio::test]
+    async fn first_subscriber_is_told_what_nobody_heard() {
+        let (outgoing, receiver) = chute::open();
+        let notice = |number: usize| {
+            let request = json!({ "type": "extension_ui_request", "requestId": number.to_string(), "method": "notify", "message": "m" });
+            serde_json::from_value::<AgentEvent>(request).expect("an event")
+        };
+        let (first, mut heard) = subscription(Reading::Joined, &Brake::new());
+        let (second, mut late) = subscription(Reading::Joined, &Brake::new());
+        let mut early: Vec<AgentEvent> = (0..UNHEARD + 1).map(notice).collect();
+        early.push(AgentEvent::OffersChanged);
+        outgoing.send(written(Outgoing::Events(early)));
+        outgoing.send(written(Outgoing::Subscribe(first)));
+        outgoing.send(written(Outgoing::Subscribe(second)));
+        outgoing.send(written(Outgoing::Events(vec![AgentEvent::TurnStart])));
+        drop(outgoing);
+        run(receiver).await;
+        for number in 1..=UNHEARD {
+            assert_eq!(heard.next().await.as_deref(), Ok(&notice(number)));
+        }
+        assert_eq!(heard.next().await.as_deref(), Ok(&AgentEvent::TurnStart));
+        assert_eq!(late.next().await.as_deref(), Ok(&AgentEvent::TurnStart));
     }
 
     fn update(kind: &str, text: &str) -> AgentEvent {

@@ -47,7 +47,7 @@ pub use pi_exthost::{
     drawings::{KeyFault, Press},
     guest::{Rendering, ResultState, Subject, ToolDrawing},
     port::{CommandInfo, CommandSource, ToolInfo},
-    questions::{AnswerFault, MOST_OPEN as MOST_OPEN_QUESTIONS, OpenQuestion, is_unasked},
+    questions::{AnswerFault, Attendance, Lapse, MOST_OPEN as MOST_OPEN_QUESTIONS, OpenQuestion, is_unasked},
 };
 pub use pi_extproto::manifest::Tier as ExtensionTier;
 pub use pi_policy::Moment;

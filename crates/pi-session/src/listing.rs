@@ -2,7 +2,7 @@
 
 pub(crate) mod paging;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use pi_envelope::Tokens;
 use pi_transcript::{
@@ -12,7 +12,7 @@ use pi_transcript::{
 
 use crate::{
     context::Spoken,
-    export,
+    directory, export,
     resources::SourceId,
     session::{SessionGone, Switch},
     tree::NoEntry,
@@ -69,6 +69,14 @@ pub struct Page {
     pub messages: Vec<Spoken>,
     /// Whether there are more on the side that was asked for.
     pub has_more: bool,
+}
+
+/// What a session holds, on every branch, and what it began with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sum {
+    pub stats: SessionStats,
+    /// The beginning of what the person said first, in one line.
+    pub opening: Option<Arc<str>>,
 }
 
 /// Why something could not be read.
@@ -220,6 +228,8 @@ pub(crate) struct Tally {
     results: u64,
     total: u64,
     usage: Usage,
+    /// What the person said first.
+    opening: Option<Arc<str>>,
 }
 
 impl Tally {
@@ -230,7 +240,10 @@ impl Tally {
         let Entry::Message(entry) = entry else { return };
         self.total += 1;
         match &entry.message {
-            Message::User(_) => self.user += 1,
+            Message::User(said) => {
+                self.user += 1;
+                self.opening = self.opening.take().or_else(|| opening(&said.content.text()));
+            }
             Message::Assistant(said) => {
                 self.assistant += 1;
                 self.calls += said.content.iter().filter(|it| matches!(it, Block::ToolCall(_))).count() as u64;
@@ -245,7 +258,7 @@ impl Tally {
         }
     }
 
-    pub(crate) fn finish(self, session_id: SessionId, session_file: Option<String>) -> SessionStats {
+    pub(crate) fn finish(self, session_id: SessionId, session_file: Option<String>) -> Sum {
         let Usage { input, output, cache_read, cache_write, ref cost, .. } = self.usage;
         let (cost, cost_at_least, most) = match cost.spent() {
             Spent::Exact(sum) => (sum, None, None),
@@ -253,7 +266,7 @@ impl Tally {
             Spent::AtLeast(least) => (least, Some(true), None),
         };
         let amount = |sum: f64| Amount::try_from(sum).expect("it was read from an amount, which is finite");
-        SessionStats {
+        let stats = SessionStats {
             session_file,
             session_id,
             user_messages: self.user,
@@ -265,14 +278,21 @@ impl Tally {
             cost: amount(cost),
             cost_at_least,
             cost_at_most: most.map(amount),
-        }
+        };
+        Sum { stats, opening: self.opening }
     }
+}
+
+/// So much of a message as is kept of it: who pastes a book begins a session with a book.
+fn opening(message: &str) -> Option<Arc<str>> {
+    const MOST: usize = 1024;
+    let title = directory::title(message);
+    let end = (0..=title.len().min(MOST)).rev().find(|end| title.is_char_boundary(*end))?;
+    Some(title[..end].into()).filter(|title: &Arc<str>| !title.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     /// The letters of a page of `abcde`, with `+` if there are more.
@@ -311,7 +331,7 @@ mod tests {
         }
         let cost = serde_json::from_value(written).expect("a cost");
         let tally = Tally { usage: Usage { cost, ..Usage::default() }, ..Tally::default() };
-        let stats = serde_json::to_value(tally.finish(SessionId::from("s"), None)).expect("JSON");
+        let stats = serde_json::to_value(tally.finish(SessionId::from("s"), None).stats).expect("JSON");
         let money = stats.as_object().expect("an object").iter().filter(|(name, _)| name.starts_with("cost"));
         let money: serde_json::Map<_, _> = money.map(|(name, value)| (name.clone(), value.clone())).collect();
         assert_eq!(&serde_json::Value::Object(money), expected);

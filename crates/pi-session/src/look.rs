@@ -140,7 +140,7 @@ impl Look {
                 self.tally.get_or_init(|| tally)
             }
         };
-        Ok(tally.clone().finish(session, Some(self.reader.path().to_string_lossy().into_owned())))
+        Ok(tally.clone().finish(session, Some(self.reader.path().to_string_lossy().into_owned())).stats)
     }
 
     /// Every request to a model of which the envelope is kept, the oldest first.

@@ -134,6 +134,21 @@ impl Models {
         found.filter_map(|found| Choice::new(&found, None, &self.inner.keys.environment).ok()).collect()
     }
 
+    /// Every listed model of a provider that somebody trusts, and whether it can be asked as far as credentials are concerned.
+    pub fn listed(&self) -> Vec<(Arc<Choice>, bool)> {
+        let entries = self.inner.catalog.providers().filter(|entry| entry.is_trusted());
+        let listed = entries.flat_map(|entry| {
+            let is_usable = self.resolve(entry).status() == Status::Available;
+            let found = entry.manifest.models.iter();
+            let found = found.map(move |(id, model)| Found { entry, id: id.clone(), model: Some(model) });
+            found.map(move |found| (found, is_usable))
+        });
+        let choice = |(found, is_usable): (Found, bool)| {
+            Some((Choice::new(&found, None, &self.inner.keys.environment).ok()?, is_usable))
+        };
+        listed.filter_map(choice).collect()
+    }
+
     /// Whether the provider of this model can be asked as far as credentials are concerned.
     pub fn has_credential(&self, choice: &Choice) -> bool {
         choice.extension.is_some() || self.resolve(&choice.entry).status() == Status::Available

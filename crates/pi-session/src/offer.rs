@@ -50,7 +50,13 @@ impl Offer {
 
 /// What an entry tells of it. One that cannot be read tells nothing.
 pub(crate) fn of(kept: &Kept) -> Option<Offer> {
-    let Kept::Other(Entry::Custom(entry)) = kept else { return None };
+    let Kept::Other(entry) = kept else { return None };
+    told_by(entry)
+}
+
+/// The same for an entry that is not kept.
+pub(crate) fn told_by(entry: &Entry) -> Option<Offer> {
+    let Entry::Custom(entry) = entry else { return None };
     is_told_by(entry).then(|| Offer::deserialize(entry.data.as_ref()?).ok()).flatten()
 }
 

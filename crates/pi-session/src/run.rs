@@ -18,6 +18,7 @@ mod intercept;
 mod navigate;
 mod parts;
 mod permission;
+mod servers;
 pub(crate) mod tools;
 mod turn;
 pub(crate) mod variables;
@@ -244,6 +245,7 @@ impl Run {
             for saying in std::mem::take(&mut sayings) {
                 self.say(saying).await?;
             }
+            Box::pin(self.wait_for_servers()).await?;
             let turned = self.turn().await?;
             self.turns += 1;
             let goes_on = match turned {

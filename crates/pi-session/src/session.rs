@@ -13,7 +13,7 @@ use pi_exthost::{
     drawings::{KeyFault, Press},
     guest::Rendering,
     port::{CommandInfo, ToolInfo},
-    questions::{AnswerFault, OpenQuestion},
+    questions::{AnswerFault, Attendance, OpenQuestion},
 };
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
@@ -36,7 +36,7 @@ use crate::{
     factory::Port,
     herald::{Reading, Subscription},
     input::{Utterance, Voice},
-    listing::{ContextSource, Outline, OutputError, Page, ReadingError, Side, SourceError, Whole},
+    listing::{ContextSource, Outline, OutputError, Page, ReadingError, Side, SourceError, Sum, Whole},
     mailbox::{Letter, Request, Words},
     models::{Absence, Choice, LackingModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
@@ -50,11 +50,17 @@ use crate::{
 pub struct Session {
     mailbox: mpsc::Sender<Letter>,
     steward: Arc<dyn Steward>,
+    attendance: Attendance,
 }
 
 impl Session {
-    pub(crate) fn new(mailbox: mpsc::Sender<Letter>, steward: Arc<dyn Steward>) -> Self {
-        Self { mailbox, steward }
+    pub(crate) fn new(mailbox: mpsc::Sender<Letter>, steward: Arc<dyn Steward>, attendance: Attendance) -> Self {
+        Self { mailbox, steward, attendance }
+    }
+
+    /// For a server, which knows how many clients see the questions of the session: while one does, they do not lapse.
+    pub fn attendance(&self) -> Attendance {
+        self.attendance.clone()
     }
 
     /// The same for extensions. It does not keep the session alive.
@@ -134,7 +140,12 @@ impl Session {
 
     /// What the session holds and has cost, on every branch. Waits until the file is read.
     pub async fn stats(&self) -> Result<SessionStats, ReadingError> {
-        self.ask(Request::Stats).await?
+        self.sum().await.map(|sum| sum.stats)
+    }
+
+    /// The same with what the session began with, also where the model is shown a summary of that.
+    pub async fn sum(&self) -> Result<Sum, ReadingError> {
+        self.ask(Request::Sum).await?
     }
 
     /// The tree of entries: the newest, `most` of them. Waits until they are read from the file.

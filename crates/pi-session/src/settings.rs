@@ -72,11 +72,15 @@ pub struct Settings {
     pub disabled_extensions: Vec<Location>,
     /// Whether what changes on the disk is loaded anew by itself.
     pub watch_extensions: bool,
+    /// How long the first request waits for servers that are still starting.
+    pub server_wait: Duration,
     pub enable_skill_commands: bool,
     pub default_project_trust: DefaultTrust,
     pub theme: Option<String>,
     pub quiet_startup: bool,
     pub show_images: bool,
+    /// For questions that no client sees.
+    pub question_timeout: Limit,
     /// For silence; absent where nobody chose, so that a manifest may.
     pub http_idle_timeout: Option<Limit>,
     /// For a whole answer.

@@ -101,6 +101,8 @@ fn interrupted(call: &ToolCall, timestamp: u64) -> ToolResultMessage {
         timestamp,
         usage: None,
         nested_calls: None,
+        duration_ms: None,
+        denied_by: None,
         extra: Extra::new(),
     }
 }

@@ -5,7 +5,7 @@ use std::{io, path::Path};
 use pi_policy::Moment;
 use pi_transcript::{
     EntryId, Header, Line, Message,
-    entry::{Entry, Label},
+    entry::{CustomEntry, Entry, Label},
     json::Extra,
     write_line,
 };
@@ -13,6 +13,7 @@ use pi_transcript::{
 use super::Project;
 use crate::{
     file::{self, Fault, OpenError, Opened, ReadError, Reader, create_folder, replace},
+    offer::{self, Offer},
     sidecar::{self, SidecarError},
     tree::{Kind, NoEntry, Place, Tree},
 };
@@ -54,7 +55,8 @@ pub enum ForkError {
 
 /// Copies the path to `point` into a new file of `project`, line by line as it is, with the envelopes of its requests.
 ///
-/// The fork is there wholly or not at all. One in which the user said nothing yet is written when they do.
+/// What the model is offered was chosen for the conversation and not for a place in it: the fork goes on with what was chosen
+/// last. It is there wholly or not at all. One in which the user said nothing yet, and that has no name, is written when they do.
 pub fn fork(
     tree: &Tree,
     reader: &Reader,
@@ -75,8 +77,11 @@ pub fn fork(
     let parent_session = Some(reader.path().display().to_string());
     let header = Header { parent_session, ..project.header(now, &mut random) };
     let target = project.path(now, &header.id);
-    let has_begun = path.iter().any(|place| tree.kind(*place) == Kind::User);
-    let mut opened = if has_begun {
+    let chosen = offered(tree, reader, &tree.path(tree.leaf()))?;
+    let offer = (offered(tree, reader, &path)? != chosen).then_some(chosen);
+    let is_written = offer.is_some()
+        || path.iter().any(|place| matches!(tree.kind(*place), Kind::User | Kind::SessionInfo | Kind::Offer));
+    let mut opened = if is_written {
         write(tree, reader, &path, &header, &target)?;
         let kept = path.iter().map(|place| tree.id(*place)).collect();
         sidecar::fork(reader.path(), &target, &kept)?;
@@ -94,7 +99,13 @@ pub fn fork(
         let line = opened.tree.append(now, make).line;
         opened.log.push(format!("{}\n", line.text).as_bytes());
     }
-    if has_begun {
+    if let Some(offer) = offer {
+        let (custom_type, data) = (offer::TYPE.to_owned(), Some(offer.to_value()));
+        let make = |base| Entry::Custom(CustomEntry { base, custom_type, data, extra: Extra::new() });
+        let line = opened.tree.append(now, make).line;
+        opened.log.push(format!("{}\n", line.text).as_bytes());
+    }
+    if is_written {
         opened.log.sync()?;
     }
     Ok(Forked { opened, text })
@@ -127,6 +138,16 @@ fn entry_of(tree: &Tree, reader: &Reader, place: Place) -> Result<Entry, ReadErr
         (None, Some(span)) => reader.entry(span),
         (None, None) => unreachable!("what is not held is in the file"),
     }
+}
+
+/// What was chosen to offer to the model, at the end of a path.
+fn offered(tree: &Tree, reader: &Reader, path: &[Place]) -> Result<Offer, ReadError> {
+    for place in path.iter().rev().filter(|place| tree.kind(**place) == Kind::Offer) {
+        if let Some(offer) = offer::told_by(&entry_of(tree, reader, *place)?) {
+            return Ok(offer);
+        }
+    }
+    Ok(Offer::default())
 }
 
 /// The bookmarks of copied entries that were set or removed elsewhere in the tree.

@@ -194,7 +194,7 @@ impl Mailbox {
     }
 
     /// Takes over what extensions offer now.
-    fn take_offers(&mut self) {
+    pub(super) fn take_offers(&mut self) {
         self.tools.refresh(self.parts.guests.tools());
         self.hearing.compare_servers();
         self.tell_oddities();

@@ -12,7 +12,7 @@ use pi_exthost::{
 };
 use pi_extproto::hook::event::payload::ModelSource;
 use pi_transcript::{
-    AgentEvent, ContextUsage, EntryId, ModelId, ProviderId, RequestId, SessionStats, ThinkingLevel, drawn::Span,
+    AgentEvent, ContextUsage, EntryId, ModelId, ProviderId, RequestId, ThinkingLevel, drawn::Span,
     event::CompactionResult, message::BashExecutionMessage, question::Answer,
 };
 use tokio::sync::oneshot;
@@ -25,7 +25,7 @@ use crate::{
     furnishing::Furnishing,
     herald::{Reading, Subscription},
     input::Composer,
-    listing::{ContextSource, Counted, Outline, OutputError, Page, ReadingError, Side, SourceError, Whole},
+    listing::{ContextSource, Counted, Outline, OutputError, Page, ReadingError, Side, SourceError, Sum, Whole},
     models::{Absence, Choice, LackingModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
@@ -73,7 +73,7 @@ pub(crate) enum Request {
     /// Some of them, so many at most.
     Page(Side, usize, oneshot::Sender<Result<Page, ReadingError>>),
     ContextUsage(oneshot::Sender<ContextUsage>),
-    Stats(oneshot::Sender<Result<SessionStats, ReadingError>>),
+    Sum(oneshot::Sender<Result<Sum, ReadingError>>),
     /// The newest entries of the tree, so many at most.
     Outline(usize, oneshot::Sender<Result<Outline, ReadingError>>),
     /// Everything that was ever said and done.

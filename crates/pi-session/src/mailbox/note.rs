@@ -19,6 +19,10 @@ impl Mailbox {
     pub(super) fn note(&mut self, note: Note) {
         match note {
             Note::Plan(reply) => answer(reply, self.plan()),
+            Note::Offers(reply) => {
+                self.take_offers();
+                answer(reply, ());
+            }
             Note::Terms(reply) => answer(reply, self.terms()),
             Note::Events(events) => self.tell(events),
             Note::Append { before, drafts, after, ids } => answer(ids, self.append(before, drafts, after)),
@@ -96,6 +100,7 @@ impl Mailbox {
             system: Arc::clone(&self.system),
             retry: self.retry,
             compaction: self.compaction,
+            server_wait: self.habits.server_wait,
         }
     }
 

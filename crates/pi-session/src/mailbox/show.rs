@@ -2,13 +2,13 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use pi_transcript::{ContextUsage, SessionStats, json::Amount};
+use pi_transcript::{ContextUsage, json::Amount};
 use tokio::sync::oneshot;
 
 use super::{Mailbox, answer, letter::Letter, note::full_output};
 use crate::{
     cut,
-    listing::{self, Counted, Outline, OutputError, ReadingError, Whole},
+    listing::{self, Counted, Outline, OutputError, ReadingError, Sum, Whole},
     run::aside::{self, piece},
     tree::Kept,
 };
@@ -28,7 +28,7 @@ impl Mailbox {
     }
 
     /// Counts everything on every branch: what is new since the last time.
-    pub(super) fn stats(&mut self, reply: oneshot::Sender<Result<SessionStats, ReadingError>>) {
+    pub(super) fn sum(&mut self, reply: oneshot::Sender<Result<Sum, ReadingError>>) {
         let session = self.parts.session.clone();
         let file = self.parts.reader.as_ref().map(|reader| reader.path().to_string_lossy().into_owned());
         let Counted { entries, mut tally } = self.counted.clone();

@@ -1,6 +1,6 @@
 //! The tool calls of one turn: made ready one after the other, run side by side, answered in the order of the calls.
 
-use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
 use pi_exthost::{
@@ -11,9 +11,12 @@ use pi_exthost::{
 };
 use pi_extproto::hook::event::payload::{ToolCallEvent, ToolResultEvent};
 use pi_policy::{Decision, Denial, Grant, Subject};
+use pi_provider::assembly::CallFault;
 use pi_tools::{Arguments, Call, Failure, Output, Tool, arguments, progress};
 use pi_transcript::{
-    AgentEvent, Block, EntryId, Message, ToolCall, ToolCallId, ToolOutput, json::Extra, message::ToolResultMessage,
+    AgentEvent, Block, EntryId, Message, ToolCall, ToolCallId, ToolOutput,
+    json::{Extra, Open},
+    message::ToolResultMessage,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -35,8 +38,8 @@ pub(super) struct Batch<'a> {
     /// The entry of the answer.
     pub(super) answer: &'a EntryId,
     pub(super) calls: Vec<ToolCall>,
-    /// Those that are not run: half of a file is not a file.
-    pub(super) unfinished: &'a HashSet<ToolCallId>,
+    /// Those that are not run, and why.
+    pub(super) unusable: &'a HashMap<ToolCallId, CallFault>,
 }
 
 /// What came of the calls of a turn.
@@ -77,14 +80,14 @@ struct Answer {
 impl Run {
     /// Runs the calls and appends their results.
     pub(super) async fn answer_calls(&mut self, set: &Arc<ToolSet>, batch: Batch<'_>) -> Result<Answered, Gone> {
-        let Batch { answer, calls, unfinished } = batch;
+        let Batch { answer, calls, unusable } = batch;
         self.parts.notebook.clear().await;
         // What the model asked for is in the file before anything of it is done.
         self.desk.written().await?;
         let mut outcomes: Vec<Option<Answer>> = Vec::with_capacity(calls.len());
         let mut waiting = Vec::with_capacity(calls.len());
         for call in calls {
-            let checked = self.check(set, call, unfinished).await?;
+            let checked = self.check(set, call, unusable).await?;
             // What is refused has ended before the next one begins.
             outcomes.push(match &checked.readiness {
                 Readiness::Refused { .. } | Readiness::Denied(_) => Some(self.carry_out(set, answer, checked).await?),
@@ -124,7 +127,7 @@ impl Run {
         &self,
         set: &Arc<ToolSet>,
         call: ToolCall,
-        unfinished: &HashSet<ToolCallId>,
+        unusable: &HashMap<ToolCallId, CallFault>,
     ) -> Result<Checked, Gone> {
         self.tell(AgentEvent::ToolExecutionStart {
             tool_call_id: call.id.clone(),
@@ -133,7 +136,7 @@ impl Run {
             parent_tool_call_id: None,
         })
         .await?;
-        let readiness = self.readiness(set, &call, unfinished).await?;
+        let readiness = self.readiness(set, &call, unusable).await?;
         Ok(Checked { call, readiness })
     }
 
@@ -141,15 +144,13 @@ impl Run {
         &self,
         set: &Arc<ToolSet>,
         call: &ToolCall,
-        unfinished: &HashSet<ToolCallId>,
+        unusable: &HashMap<ToolCallId, CallFault>,
     ) -> Result<Readiness, Gone> {
         if self.cancel.is_cancelled() {
             return Ok(Readiness::refused("Operation aborted"));
         }
-        if unfinished.contains(&call.id) {
-            return Ok(Readiness::refused(
-                "The call ended in the middle of its arguments. Make it again, with less in it.",
-            ));
+        if let Some(fault) = unusable.get(&call.id) {
+            return Ok(Readiness::refused(told(fault)));
         }
         let Some(tool) = set.get(&call.name) else {
             return Ok(Readiness::refused(not_found(&call.name, &set.names())));
@@ -204,11 +205,12 @@ impl Run {
     async fn carry_out(&self, set: &Arc<ToolSet>, answer: &EntryId, checked: Checked) -> Result<Answer, Gone> {
         let Checked { call, readiness } = checked;
         let started = tokio::time::Instant::now();
-        let mut denied = None;
+        let (mut denied, mut denied_by) = (None, None);
         let outcome = match readiness {
             Readiness::Denied(denial) => {
                 let told = permission::told(&denial, self.parts.questions.has_audience());
                 denied = Some(scrub::text(&self.parts.redactor, &told).0.into_owned());
+                denied_by = Some(Open::Known(permission::denied_by(&denial)));
                 Outcome::failure(Failure::new(permission::refusal(&denial)))
             }
             Readiness::Refused { reason, terminate } => Outcome { terminate, ..Outcome::failure(Failure::new(reason)) },
@@ -222,13 +224,15 @@ impl Run {
         };
         let Outcome { mut output, is_error, terminate, hidden } = self.scrub(outcome);
         scrub::admit(&mut output.content, hidden);
+        let duration_ms = u64::try_from(started.elapsed().as_millis()).ok();
         let ended = AgentEvent::ToolExecutionEnd {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
             result: output.clone(),
             is_error,
             denied,
-            duration_ms: u64::try_from(started.elapsed().as_millis()).ok(),
+            denied_by: denied_by.clone(),
+            duration_ms,
             parent_tool_call_id: None,
         };
         let result = ToolResultMessage {
@@ -240,6 +244,8 @@ impl Run {
             timestamp: self.now().unix_millis(),
             usage: None,
             nested_calls: None,
+            duration_ms,
+            denied_by,
             extra: Extra::new(),
         };
         self.parts.notebook.keep(answer, &result).await;
@@ -299,6 +305,10 @@ impl Run {
             tokio::select! {
                 biased;
                 done = &mut execution => {
+                    // What it reported last is told before what it came to.
+                    while let Ok(report) = reports.try_recv() {
+                        self.tell_progress(call, report).await?;
+                    }
                     return Ok(match done {
                         Ok(ToolAnswer { output, is_error, terminate }) => {
                             Outcome { output, is_error, terminate, hidden: 0 }
@@ -360,6 +370,18 @@ impl Run {
         self.tell(AgentEvent::MessageStart { message: message.clone() }).await?;
         let message = self.finish_message(message).await;
         self.write(Vec::new(), message).await
+    }
+}
+
+/// What the model is told of a call that cannot be read: shorter ones help where one was cut, and nowhere else. What it wrote
+/// is shown to it, because only what could be read of it is in its history.
+fn told(fault: &CallFault) -> String {
+    match fault {
+        CallFault::Cut => "The call ended in the middle of its arguments. Make it again, with less in it.".to_owned(),
+        CallFault::Malformed { flaw, written } => format!(
+            "The arguments of the call are not a JSON object: {flaw}. They begin with: {written}\nMake the call again, with \
+             one JSON object as its arguments and nothing around it."
+        ),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The run waits here; the mailbox never does. If the session has gone away, whoever waits is told so and ends.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use pi_envelope::{Said, SystemPart};
 use pi_policy::{Decision, Remembered, Request};
@@ -25,6 +25,8 @@ use crate::{
 pub(crate) enum Note {
     /// What the next turn is made of.
     Plan(oneshot::Sender<Plan>),
+    /// What extensions offer now is to be offered to the model.
+    Offers(oneshot::Sender<()>),
     /// The part of it that costs nothing to find.
     Terms(oneshot::Sender<Terms>),
     Events(Vec<AgentEvent>),
@@ -75,6 +77,8 @@ pub(crate) struct Terms {
     pub(crate) system: Arc<[SystemPart]>,
     pub(crate) retry: RetrySettings,
     pub(crate) compaction: cut::Settings,
+    /// How long servers that are still starting are waited for.
+    pub(crate) server_wait: Duration,
 }
 
 /// An entry, or where it is in the file.
@@ -127,6 +131,11 @@ impl Desk {
 
     pub(crate) async fn plan(&self) -> Result<Plan, Gone> {
         self.ask(Note::Plan).await
+    }
+
+    /// Has what extensions offer now taken over.
+    pub(crate) async fn take_offers(&self) -> Result<(), Gone> {
+        self.ask(Note::Offers).await
     }
 
     pub(crate) async fn terms(&self) -> Result<Terms, Gone> {

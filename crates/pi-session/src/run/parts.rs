@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use pi_envelope::Prompt;
@@ -45,6 +45,8 @@ pub(crate) struct Parts {
     pub(crate) slate: Option<Arc<Slate>>,
     /// Reads what is in the file and not held; a conversation without a file holds everything.
     pub(crate) reader: Option<Arc<Reader>>,
+    /// Whether servers that were starting were waited for.
+    pub(crate) has_waited: AtomicBool,
     /// Requests to models so far.
     pub(crate) requests: AtomicU64,
     pub(crate) now: fn() -> Moment,

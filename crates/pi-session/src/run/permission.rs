@@ -1,9 +1,10 @@
 //! Asks a person whether the model may do something that no rule decides.
 
-use pi_exthost::port::Settled;
+use pi_exthost::{consent::wording, port::Settled};
 use pi_policy::{Answer, Breadth, Denial, Grant, Question, Reason, Term};
 use pi_transcript::{
     ToolCallId,
+    message::DeniedBy,
     question::{self, Approval, Asked},
 };
 
@@ -23,20 +24,13 @@ impl Run {
         // Of a command that nobody understands nothing is remembered: it may do something else the next time.
         let remembered = question.keep(Answer::Yes, Breadth::Target, Term::Session);
         let asked = question::Question::Select {
-            title: format!("The model asks for {}", describe(&question)),
+            title: format!("The model asks for {}", wording::wanted(&question)),
             // Whoever presses enter without reading has allowed nothing.
             options: [NO, ONCE].into_iter().chain(remembered.as_ref().map(|_| SESSION)).map(str::to_owned).collect(),
             timeout: None,
         };
         let asked = Asked::try_from(asked).expect("a few different options can be asked for");
-        let action = question.action();
-        let approval = Approval {
-            capability: action.capability.to_string(),
-            target: action.target.in_one_line(),
-            extension_id: None,
-            origin: None,
-            tool_call_id: Some(call.clone()),
-        };
+        let approval = Approval { tool_call_id: Some(call.clone()), ..wording::approval(&question) };
         let settled = self.parts.questions.ask_approval(approval, asked, &self.cancel).await;
         let answer = match settled {
             Settled::Answered(question::Answer::Select { value }) if value == ONCE => Answer::Yes,
@@ -47,19 +41,11 @@ impl Run {
                 Answer::Yes
             }
             Settled::Answered(_) => Answer::No,
-            Settled::Cancelled if self.parts.questions.has_audience() && !self.cancel.is_cancelled() => {
-                Answer::Dismissed
-            }
+            Settled::Dismissed => Answer::Dismissed,
             Settled::Cancelled | Settled::TimedOut => Answer::Nobody,
         };
         Ok(question.answer(answer))
     }
-}
-
-/// What is asked for, in words.
-fn describe(question: &Question) -> String {
-    let action = question.action();
-    format!("{}: {}", action.capability, action.target.in_one_line())
 }
 
 /// What a person reads when the model may not: what it wanted, and what would let it.
@@ -81,6 +67,20 @@ pub(super) fn told(denial: &Denial, has_audience: bool) -> String {
         | Reason::Strict) => (reason.to_string(), grants.to_owned()),
     };
     format!("deny {capability}: {reason}: {target}; {remedy}")
+}
+
+/// Who said so.
+pub(super) fn denied_by(denial: &Denial) -> DeniedBy {
+    match denial.reason() {
+        Reason::Refused | Reason::Dismissed => DeniedBy::Person,
+        Reason::Unanswered => DeniedBy::Nobody,
+        Reason::Untrusted
+        | Reason::Denied { .. }
+        | Reason::NotDeclared(_)
+        | Reason::DeniedByDefault
+        | Reason::Secret
+        | Reason::Strict => DeniedBy::Rule,
+    }
 }
 
 /// What the model reads when it may not.

@@ -104,7 +104,7 @@ impl ActiveTool {
     fn offered(&self) -> Offered {
         let origin = match &self.runner {
             Runner::BuiltIn(_) => Origin::BuiltIn,
-            Runner::Guest(tool) => match tool.guest.as_str().strip_prefix("mcp:") {
+            Runner::Guest(tool) => match tool.guest.server() {
                 Some(server) => Origin::Mcp { server: server.to_owned() },
                 None => Origin::Extension { id: tool.guest.to_string() },
             },

@@ -1,6 +1,6 @@
 //! One turn: the prompt, the answer as it comes, and the calls in it.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use futures_util::FutureExt;
 use pi_envelope::{Origin, Prompt, Provenance, Said, meta};
@@ -9,7 +9,7 @@ use pi_extproto::hook::event::payload::{AfterProviderResponseEvent, ContextEvent
 use pi_extproto::hook::{Hook, event::Event};
 use pi_provider::{
     Attempts, CallError, Options, Side,
-    assembly::{Assembly, End},
+    assembly::{Assembly, CallFault, End},
     client::{Answer, Facts, Interceptor, Replacer},
     guardrail::Finding,
     manifest::resilience::FilterAction,
@@ -51,7 +51,7 @@ pub(super) enum Turned {
 /// An answer that is complete, or as complete as it gets.
 struct Heard {
     message: AssistantMessage,
-    unfinished: HashSet<ToolCallId>,
+    unusable: HashMap<ToolCallId, CallFault>,
     /// What is wrong with it.
     fault: Option<Fault>,
     /// The call that failed.
@@ -73,7 +73,7 @@ impl Run {
         let heard = self.listen(&plan, &prompt).await?;
         self.count(&request, &heard);
         self.tell_findings(heard.facts.as_ref()).await?;
-        let Heard { message, unfinished, fault, cause, facts: _, replaced_by: _, steps } = heard;
+        let Heard { message, unusable, fault, cause, facts: _, replaced_by: _, steps } = heard;
         let (reason, error) = (message.stop_reason.clone(), message.error_message.clone());
         let message = self.finish_message(Message::Assistant(Box::new(message))).await;
         let calls = calls_of(&message);
@@ -101,7 +101,7 @@ impl Run {
                 Some(_) | None => Turned::Answered { goes_on: resumes },
             });
         }
-        let batch = Batch { answer: &written.id, calls, unfinished: &unfinished };
+        let batch = Batch { answer: &written.id, calls, unusable: &unusable };
         let answered = self.answer_calls(&plan.tools, batch).await?;
         let resumes = self.end_turn(written, answered.results).await?;
         self.parts.notebook.clear().await;
@@ -192,9 +192,9 @@ impl Run {
 
     fn answered(&self, plan: &Plan, assembly: Assembly, facts: Option<Facts>) -> Heard {
         let failure = assembly.failure().cloned();
-        let unfinished: HashSet<ToolCallId> = assembly.unfinished_calls().cloned().collect();
+        let unusable = assembly.unusable_calls().map(|(id, fault)| (id.clone(), fault)).collect();
         let mut heard = Heard::finish(assembly, End::Proper);
-        heard.unfinished = unfinished;
+        heard.unusable = unusable;
         heard.facts = facts;
         let fault = failure.as_ref().map(Fault::of_failure);
         heard.fault = fault.or_else(|| overflows(&heard.message, plan.terms.choice.model().context_window));
@@ -291,7 +291,7 @@ impl Heard {
         let mut grown = Vec::new();
         let message = assembly.finish(end, &mut grown);
         let steps = grown.into_iter().filter_map(|step| to_event(step, &so_far)).collect();
-        Self { message, unfinished: HashSet::new(), fault: None, cause: None, facts: None, replaced_by: None, steps }
+        Self { message, unusable: HashMap::new(), fault: None, cause: None, facts: None, replaced_by: None, steps }
     }
 }
 

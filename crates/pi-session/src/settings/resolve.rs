@@ -96,11 +96,13 @@ impl Resolver<'_> {
             packages: self.listed("packages"),
             disabled_extensions: self.locations("disabledExtensions"),
             watch_extensions: self.value("watchExtensions"),
+            server_wait: Duration::from_millis(self.value("mcpStartWaitMs")),
             enable_skill_commands: self.value("enableSkillCommands"),
             default_project_trust: self.value("defaultProjectTrust"),
             theme: self.chosen("theme"),
             quiet_startup: self.value("quietStartup"),
             show_images: self.value("terminal.showImages"),
+            question_timeout: self.value("questionTimeoutMs"),
             http_idle_timeout: self.chosen("httpIdleTimeoutMs"),
             http_total_timeout: self.value("httpTotalTimeoutMs"),
         }

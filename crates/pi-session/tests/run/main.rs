@@ -23,7 +23,10 @@ use std::time::Duration;
 
 use pi_session::{Ending, PromptError, Prompted, Switch, input::Utterance, queue::When};
 use pi_testkit::model::{Answer, refusal};
-use pi_transcript::{AgentEvent, question::Question};
+use pi_transcript::{
+    AgentEvent,
+    question::{Asker, Question},
+};
 use serde_json::json;
 
 use self::stage::{PLANTED, Stage, saying};
@@ -66,6 +69,28 @@ async fn question_that_is_put_away_is_not_told_as_unanswered() {
     stage.session.answer(question.id, pi_transcript::question::Answer::Cancelled).await.unwrap().unwrap();
     let told = stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
     assert!(told.contains("tool write is not allowed: deny write: a person dismissed the question"), "{told}");
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn person_is_asked_about_all_that_would_be_run() {
+    let script = format!("echo building {}\n# all is well\necho really > owned.txt", ".".repeat(4000));
+    let call = Answer::new().call("c1", "bash", &json!({ "command": script })).reply();
+    let settings = json!({ "agent": { "policy": { "mode": "prompt", "default_caps": ["read"] } } });
+    let mut stage = Stage::with([call, Answer::new().text("I may not.").reply()], |blueprint| {
+        blueprint.policy = pi_policy::config::load(settings.to_string().as_bytes()).unwrap().value.into();
+    })
+    .await;
+    let session = stage.session.clone();
+    let running = tokio::spawn(async move { session.prompt(saying("run")).await });
+    stage.until(|event| matches!(event, AgentEvent::ExtensionUiRequest { .. })).await;
+    let open = stage.session.open_questions().await.unwrap().remove(0);
+    let Asker::Host { approval } = &open.asker else { panic!("{:?}", open.asker) };
+    assert_eq!((&approval.target, &approval.folder), (&script, &None));
+    let Question::Select { title, timeout, .. } = open.asked.question() else { panic!("{:?}", open.asked) };
+    assert_eq!(*title, format!("The model asks for exec:\n│ {}", script.replace('\n', "\n│ ")));
+    assert_eq!(*timeout, None);
+    stage.session.answer(open.id, pi_transcript::question::Answer::Cancelled).await.unwrap().unwrap();
     running.await.unwrap().unwrap();
 }
 

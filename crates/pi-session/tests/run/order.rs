@@ -48,3 +48,34 @@ async fn call_whose_arguments_were_cut_is_not_run_and_the_model_is_told() {
     let last = sent["messages"].as_array().unwrap().last().unwrap();
     assert_eq!((&last["role"], &last["tool_call_id"]), (&json!("tool"), &json!("c1")));
 }
+
+/// What is wrong with its arguments is not that they are long.
+#[tokio::test]
+async fn call_whose_arguments_are_no_object_is_not_run_and_the_model_is_told_what_is_wrong() {
+    for (written, flaw) in [
+        (r#"{"path": "a.txt", "content": "x",}"#, "they are not JSON from byte 33 on"),
+        (r#""{\"path\": \"a.txt\"}""#, "they do not begin with a brace"),
+        (r#"{"path": "a.txt", "content": "x"} so"#, "something stands behind the brace that ends them"),
+    ] {
+        let malformed = Answer::new().call_in_words("c1", "write", written);
+        let mut stage = Stage::new([malformed.reply(), Answer::new().text("Again.").reply()]).await;
+        stage.play("write").await;
+        assert!(!stage.path("a.txt").exists());
+        let sent = stage.server.requests()[1].json();
+        let last = sent["messages"].as_array().unwrap().last().unwrap();
+        let told = format!(
+            "The arguments of the call are not a JSON object: {flaw}. They begin with: {written}\nMake the call again, with \
+             one JSON object as its arguments and nothing around it."
+        );
+        assert_eq!(last["content"], json!(told));
+    }
+}
+
+#[tokio::test]
+async fn call_with_null_for_its_arguments_has_none() {
+    let call = Answer::new().call_in_words("c1", "read", "null");
+    let mut stage = Stage::new([call.reply(), Answer::new().text("Done.").reply()]).await;
+    let told = stage.play("look").await;
+    // The tool is asked, and misses what it needs.
+    assert!(results(&told)[0].contains("path") && !results(&told)[0].contains("JSON"), "{:?}", results(&told));
+}

@@ -1,6 +1,6 @@
 //! A session in a temporary project, with a scripted model behind a real socket.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use pi_exthost::{Guest, Guests, Patience, port::Mode};
 use pi_policy::{Moment, Policy};
@@ -13,7 +13,7 @@ use pi_provider::{
 };
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
-    Beginning, Blueprint, Ending, Owner, Post, Prompted, Session, Silence, Storage, Subscription, file,
+    Beginning, Blueprint, Ending, Lapse, Owner, Post, Prompted, Session, Silence, Storage, Subscription, file,
     input::{self, Composer, ImageRule, Mentions},
     models::{Keys, Models},
     offer::ActiveTools,
@@ -75,10 +75,8 @@ impl Stage {
     ) -> (Self, Vec<Arc<ScriptedGuest>>) {
         let post = Post::new();
         let guests: Vec<_> = scripts.iter().map(|script| ScriptedGuest::new(script, post.port()).unwrap()).collect();
-        let mut attached = Guests::new(
-            Patience { handler: std::time::Duration::from_secs(2), ..Patience::default() },
-            post.reporter(),
-        );
+        let mut attached =
+            Guests::new(Patience { handler: Duration::from_secs(2), ..Patience::default() }, post.reporter());
         for guest in &guests {
             attached.attach(Arc::clone(guest) as Arc<dyn Guest>).unwrap();
         }
@@ -113,11 +111,13 @@ impl Stage {
             system: Arc::default(),
             guests: Arc::new(guests),
             mode: Mode::Terminal,
+            lapse: Lapse::Never,
             is_project_trusted: true,
-            retry: RetrySettings { base: std::time::Duration::from_millis(1), ..RetrySettings::default() },
+            retry: RetrySettings { base: Duration::from_millis(1), ..RetrySettings::default() },
             compaction: pi_session::cut::Settings::default(),
             steering: Delivery::OneAtATime,
             follow_up: Delivery::OneAtATime,
+            server_wait: Duration::from_secs(10),
             composer: Arc::new(composer(&folder)),
             beginning: Beginning::Startup,
             owner: Owner::Nobody,

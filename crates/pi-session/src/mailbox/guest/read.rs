@@ -1,6 +1,6 @@
 //! What extensions read of their conversation.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use pi_exthost::{
     GuestId,
@@ -11,9 +11,12 @@ use pi_extproto::connector::tool;
 use pi_transcript::{Entry, EntryId};
 
 use super::super::{Mailbox, answer};
-use crate::run::{
-    aside::{self, piece},
-    desk::Piece,
+use crate::{
+    models::Choice,
+    run::{
+        aside::{self, piece},
+        desk::Piece,
+    },
 };
 
 impl Mailbox {
@@ -90,9 +93,17 @@ impl Mailbox {
         built_in.filter(|info| !is_replaced(info)).chain(guests).collect()
     }
 
+    /// Every model that is known, first those that can be asked.
     pub(super) fn model_infos(&self) -> Vec<ModelInfo> {
         let usable = self.usable_models();
-        usable.iter().map(|choice| ModelInfo { model: choice.model().clone(), is_usable: true }).collect()
+        let info = |choice: &Choice, is_usable| ModelInfo { model: choice.model().clone(), is_usable };
+        let mut infos: Vec<ModelInfo> = usable.iter().map(|choice| info(choice, true)).collect();
+        // What can be asked is told already, perhaps as an extension or somebody at the start describes it.
+        let known: HashSet<String> = usable.iter().map(|choice| choice.name()).collect();
+        let listed = self.parts.models.listed();
+        let unusable = listed.iter().filter(|(choice, is_usable)| !is_usable && !known.contains(&choice.name()));
+        infos.extend(unusable.map(|(choice, _)| info(choice, false)));
+        infos
     }
 
     /// Everything that can be called with a `/`: commands of extensions, then templates and skills, as Pi lists them. Of
