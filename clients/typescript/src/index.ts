@@ -1,6 +1,6 @@
 /** Talks to a pi server. Start with {@link PiClient}. */
 
-export { PiClient, type ClientOptions, type ConnectionState, type RequestOptions } from "./client.js";
+export { PiClient, type ClientOptions, type CommandOf, type ConnectionState, type RequestOptions } from "./client.js";
 export { type AskOptions } from "./ask.js";
 export { Session, type Position, type SessionListener, type SubscribeOptions } from "./session.js";
 export { PiError, ConnectionLost, Refused, IncompatibleServer, Closed, TextMissed, AlreadyListening } from "./errors.js";

@@ -61,15 +61,21 @@ export class Session {
 
   /**
    * Sends a command to this session. A command that changes it expects the version that was seen last, if `guard` is set:
-   * somebody else's change in between then makes it fail with `version_mismatch` instead of being overwritten.
+   * somebody else's change in between then makes it fail with `version_mismatch` instead of being overwritten. Where none
+   * was seen yet it is asked for first.
    */
   async request<Name extends SessionCommandName>(
     command: Omit<CommandOf<Name>, "sessionId"> & { type: Name },
     options: RequestOptions & { guard?: boolean } = {},
   ): Promise<SuccessResponse<Name>> {
     const { guard, ...rest } = options;
-    if (guard && rest.ifSessionVersion === undefined && this.version !== undefined) {
-      rest.ifSessionVersion = this.version;
+    if (guard && rest.ifSessionVersion === undefined) {
+      if (this.version === undefined) {
+        await this.state();
+      }
+      if (this.version !== undefined) {
+        rest.ifSessionVersion = this.version;
+      }
     }
     const full = { ...command, sessionId: this.id } as unknown as CommandOf<Name> & { type: Name };
     try {

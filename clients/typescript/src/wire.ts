@@ -813,7 +813,11 @@ partialResult: ToolOutput, parentToolCallId?: ToolCallId, } | { "type": "tool_ex
 /**
  * Ours: why the policy, or a person, did not allow the call.
  */
-denied?: string, durationMs?: number, parentToolCallId?: ToolCallId, } | { "type": "auto_compaction_start", reason: Open<CompactionReason>, } | { "type": "auto_compaction_end", reason?: Open<CompactionReason>, result?: CompactionResult, aborted: boolean, willRetry: boolean, errorMessage?: string, } | { "type": "auto_retry_start", attempt: number, maxAttempts: number, delayMs: number, errorMessage: string, } | { "type": "auto_retry_end", success: boolean, attempt: number, finalError?: string, } | { "type": "queue_update", steering: Array<string>, followUp: Array<string>, } | { "type": "entry_appended", entry: Entry, } | { "type": "session_info_changed", name?: string, } | { "type": "thinking_level_changed", level: ThinkingLevel, } | { "type": "bash_execution_update", id?: string, delta: string, } | { "type": "extension_error", extensionPath: string, event: string, error: string, } | { "type": "extension_ui_request", requestId: RequestId, 
+denied?: string, 
+/**
+ * Ours: who that was.
+ */
+deniedBy?: Open<DeniedBy>, durationMs?: number, parentToolCallId?: ToolCallId, } | { "type": "auto_compaction_start", reason: Open<CompactionReason>, } | { "type": "auto_compaction_end", reason?: Open<CompactionReason>, result?: CompactionResult, aborted: boolean, willRetry: boolean, errorMessage?: string, } | { "type": "auto_retry_start", attempt: number, maxAttempts: number, delayMs: number, errorMessage: string, } | { "type": "auto_retry_end", success: boolean, attempt: number, finalError?: string, } | { "type": "queue_update", steering: Array<string>, followUp: Array<string>, } | { "type": "entry_appended", entry: Entry, } | { "type": "session_info_changed", name?: string, } | { "type": "thinking_level_changed", level: ThinkingLevel, } | { "type": "bash_execution_update", id?: string, delta: string, } | { "type": "extension_error", extensionPath: string, event: string, error: string, } | { "type": "extension_ui_request", requestId: RequestId, 
 /**
  * Who it comes from, as the host knows it.
  */
@@ -863,9 +867,13 @@ export type AppendFailurePolicy = "best_effort" | "fail_closed";
  */
 export type Approval = { capability: string, 
 /**
- * The path, host, command or variable.
+ * The path, host, command or variable. A command is all that would be run, with its line breaks.
  */
 target: string, 
+/**
+ * The folder in which a command would run, if that is not the project.
+ */
+folder?: string, 
 /**
  * The extension that wants it; without one, the model does.
  */
@@ -1278,6 +1286,11 @@ export type DeletedStoredSession = {
  * Always `true`.
  */
 deleted: boolean, sessionPath: string, };
+
+/**
+ * Who did not allow a call of a tool.
+ */
+export type DeniedBy = "person" | "nobody" | "rule";
 
 /**
  * One entry of a session.
@@ -2412,7 +2425,15 @@ details?: JsonValue, isError: boolean, timestamp: number,
 /**
  * What model calls made by the tool consumed.
  */
-usage?: Usage, nestedCalls?: JsonValue, };
+usage?: Usage, nestedCalls?: JsonValue, 
+/**
+ * Ours: how long the call took.
+ */
+durationMs?: number, 
+/**
+ * Ours: who did not allow the call, if somebody did not.
+ */
+deniedBy?: Open<DeniedBy>, };
 
 export type Transport = "websocket" | "stdio";
 

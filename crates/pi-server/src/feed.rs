@@ -15,17 +15,23 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
+use pi_session::Attendance;
 use pi_transcript::{AgentEvent, Message, SessionId, question::UiRequest};
 use pi_wire::{
     event::{SnapshotReason, UpdateForm},
     id::Epoch,
 };
+use tokio::time::Instant;
 
 pub use self::cursor::Cursor;
 use self::growing::Growing;
 use crate::outbox::Outbox;
+
+/// Notices that are kept for the next who listens; older ones give way.
+const UNHEARD: usize = 32;
 
 /// A place in a session's numbering.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,8 +101,12 @@ struct State {
     growing: Growing,
     /// The newest frame of every component that is there, with its number: only that one is kept.
     drawn: Vec<(u64, Arc<AgentEvent>)>,
-    /// The questions that wait for an answer, with their numbers.
-    asked: Vec<(u64, Arc<AgentEvent>)>,
+    /// The questions that wait for an answer, with their numbers and since when.
+    asked: Vec<(u64, Arc<AgentEvent>, Instant)>,
+    /// Notices that nobody was there for, with their numbers.
+    unheard: VecDeque<(u64, Arc<AgentEvent>)>,
+    /// Where it is told how many listen.
+    attendance: Option<Attendance>,
     /// Numbers up to this one are no longer kept.
     forgotten: u64,
     listeners: Vec<Listener>,
@@ -128,6 +138,8 @@ impl Feed {
             growing: Growing::default(),
             drawn: Vec::new(),
             asked: Vec::new(),
+            unheard: VecDeque::new(),
+            attendance: None,
             forgotten: 0,
             listeners: Vec::new(),
         };
@@ -146,6 +158,7 @@ impl Feed {
         state.growing.follow(&event);
         state.follow_drawn(seq, &event);
         state.follow_asked(seq, &event);
+        state.keep_unheard(seq, &event);
         let size = event.weight();
         state.bytes += size;
         state.kept.push_back(Kept { seq, event, size });
@@ -167,11 +180,19 @@ impl Feed {
         state.growing.end();
         state.drawn.clear();
         state.asked.clear();
+        state.unheard.iter_mut().for_each(|(seq, _)| *seq = 0);
         // Whoever was in the old numbering finds out when he looks.
         for listener in &state.listeners {
             listener.taken.store(0, Ordering::Relaxed);
             listener.outbox.announce(&self.session, 0);
         }
+    }
+
+    /// Tells a session, which is in the place of any other from here on, how many clients see what it asks.
+    pub fn attend(&self, attendance: Attendance) {
+        let mut state = self.state();
+        state.attendance = Some(attendance);
+        state.tell_attendance();
     }
 
     /// Where the numbering is.
@@ -190,8 +211,13 @@ impl Feed {
         let mut state = self.state();
         state.listeners.retain(|known| !known.is(&listener));
         let start = state.start(after);
+        if let Start::Replay { after, .. } = start {
+            // The rest comes with the events that it missed.
+            state.unheard.retain(|(seq, _)| *seq <= after);
+        }
         let taken = Arc::new(AtomicU64::new(start.seq()));
         state.listeners.push(Listener { outbox: listener, taken: Arc::clone(&taken) });
+        state.tell_attendance();
         let position = Position { epoch: state.epoch.clone(), seq: start.seq() };
         let growing = match form {
             UpdateForm::Deltas => None,
@@ -215,6 +241,7 @@ impl Feed {
     pub fn leave(&self, listener: &Arc<Outbox>) {
         let mut state = self.state();
         state.listeners.retain(|known| !known.is(listener));
+        state.tell_attendance();
         state.trim();
     }
 
@@ -225,11 +252,21 @@ impl Feed {
     }
 
     /// What still holds of the events up to this number and is told again to whoever comes: the newest frames of all
-    /// components, and the questions that are open. What came later are events that follow.
-    pub(crate) fn standing(&self, epoch: &Epoch, upto: u64) -> Vec<Arc<AgentEvent>> {
-        let state = self.state();
-        let standing = state.drawn.iter().chain(&state.asked).filter(|(seq, _)| *epoch == state.epoch && *seq <= upto);
-        standing.map(|(_, event)| Arc::clone(event)).collect()
+    /// components, and the questions that are open. Notices that nobody has heard are handed over with them, once. What came
+    /// later are events that follow.
+    pub(crate) fn take_standing(&self, epoch: &Epoch, upto: u64) -> Vec<Arc<AgentEvent>> {
+        let mut state = self.state();
+        if *epoch != state.epoch {
+            return Vec::new();
+        }
+        let (unheard, later) = std::mem::take(&mut state.unheard).into_iter().partition(|(seq, _)| *seq <= upto);
+        state.unheard = later;
+        let unheard: VecDeque<(u64, Arc<AgentEvent>)> = unheard;
+        let now = Instant::now();
+        let drawn = state.drawn.iter().filter(|(seq, _)| *seq <= upto);
+        let told = unheard.iter().chain(drawn).map(|(_, event)| Arc::clone(event));
+        let asked = state.asked.iter().filter(|(seq, ..)| *seq <= upto);
+        told.chain(asked.map(|(_, event, since)| after(event, now - *since))).collect()
     }
 
     /// The session has ended, and nobody can answer its questions any more.
@@ -318,10 +355,26 @@ impl State {
         };
         let is_same =
             |known: &AgentEvent| matches!(known, AgentEvent::ExtensionUiRequest { request_id, .. } if request_id == id);
-        self.asked.retain(|(_, known)| !is_same(known));
+        self.asked.retain(|(_, known, _)| !is_same(known));
         if is_question {
-            self.asked.push((seq, Arc::clone(event)));
+            self.asked.push((seq, Arc::clone(event), Instant::now()));
         }
+    }
+
+    fn tell_attendance(&self) {
+        if let Some(attendance) = &self.attendance {
+            attendance.count(self.listeners.len());
+        }
+    }
+
+    fn keep_unheard(&mut self, seq: u64, event: &Arc<AgentEvent>) {
+        if !self.listeners.is_empty() || !event.is_notice() {
+            return;
+        }
+        if self.unheard.len() == UNHEARD {
+            self.unheard.pop_front();
+        }
+        self.unheard.push_back((seq, Arc::clone(event)));
     }
 
     fn trim(&mut self) {
@@ -351,5 +404,19 @@ impl State {
             Some(after) if after.seq + 1 >= self.oldest() => Start::Replay { after: after.seq, upto: seq },
             Some(_) => Start::Snapshot { seq, reason: SnapshotReason::TooFarBehind },
         }
+    }
+}
+
+/// A question as it is some time later: less is left of the time that it names.
+fn after(event: &Arc<AgentEvent>, passed: Duration) -> Arc<AgentEvent> {
+    match &**event {
+        AgentEvent::ExtensionUiRequest { request_id, asker, request: UiRequest::Question(asked) }
+            if asked.question().timeout().is_some() =>
+        {
+            let request = UiRequest::Question(asked.clone().after(passed));
+            let (request_id, asker) = (request_id.clone(), asker.clone());
+            Arc::new(AgentEvent::ExtensionUiRequest { request_id, asker, request })
+        }
+        _ => Arc::clone(event),
     }
 }

@@ -251,6 +251,7 @@ pub(crate) fn sleeping(berth: &Berth, sessions: Option<&Path>) -> (SessionInfo, 
         cost: cost(&stored, |stored| export::spent(&stored.path)),
         updated_at: Some(stamp_of(stored.modified)),
         opening: opening(&stored.first_message),
+        messages: None,
     };
     (SessionInfo { session_name: stored.name, message_count: stored.message_count, ..info }, account)
 }

@@ -196,17 +196,21 @@ impl Porch {
 }
 
 impl State {
-    /// The session that a command must wait for. One that is there is waited for only behind others who did.
+    /// The session that a command must wait for. One that is there is waited for only behind others who did. What ends or
+    /// answers a run must not wait here for that run, where nobody would see that it does: the one that makes or removes the
+    /// session may wait for it.
     fn awaited(&self, arrival: &Arrival, is_there: impl FnOnce(&SessionId) -> bool) -> Option<SessionId> {
         let (frame, client) = (&arrival.frame, &arrival.connection.identity.client);
+        let is_urgent = is_urgent(&frame.command);
         if let Some(subject) = frame.command.subject()
             && let Some(coming) = self.sessions.get(subject)
-            && (coming.is_passing || !coming.waiting.is_empty() || self.goes(subject) || !is_there(subject))
         {
-            return Some(subject.clone());
+            let is_behind = || coming.is_passing || !coming.waiting.is_empty() || self.goes(subject);
+            if !is_urgent && is_behind() || !is_there(subject) {
+                return Some(subject.clone());
+            }
         }
-        // What ends or answers a run must not wait for it here, where nobody would see that it does.
-        if is_urgent(&frame.command) {
+        if is_urgent {
             return None;
         }
         let on_waiting = |id: &CommandId| self.names.get(&(client.clone(), id.clone()));
@@ -279,6 +283,19 @@ mod tests {
         porch.passed(&session);
         assert!(matches!(receive(5, STATE), Received::Passes(_)));
         assert_eq!(porch.coming.load(Ordering::SeqCst), 0);
+    }
+
+    /// The deletion may be waiting for the very run that is to be ended.
+    #[test]
+    fn what_ends_a_run_waits_for_no_deletion() {
+        let porch = Porch::new(8);
+        let receive = |request, command, is_there| porch.receive(arrival(request, command), |_| is_there);
+        assert!(matches!(receive(1, DELETE, true), Received::Passes(_)));
+        assert!(matches!(receive(2, CREATE, true), Received::Passes(_)));
+        assert!(matches!(receive(3, STATE, true), Received::Waits));
+        let abort = r#"{"type":"abort","sessionId":"s"}"#;
+        assert!(matches!(receive(4, abort, true), Received::Passes(_)));
+        assert!(matches!(receive(5, abort, false), Received::Waits), "there is nothing to end");
     }
 
     #[test]

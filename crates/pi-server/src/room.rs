@@ -14,8 +14,8 @@ use std::{
 };
 
 use pi_engine::SessionName;
-use pi_session::{Beginning, Owner, Session, SessionGone, ShellWatch, Switch, Wish, tree::stamp_of};
-use pi_transcript::{Message, SessionId, SessionInfo, json::Amount};
+use pi_session::{Beginning, Owner, Session, SessionGone, ShellWatch, Switch, Wish, listing::Sum, tree::stamp_of};
+use pi_transcript::{SessionId, SessionInfo, json::Amount};
 use pi_wire::{Activity, Error, error::SessionPathError, id::Epoch};
 use tokio::sync::{self, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -107,6 +107,8 @@ pub struct Account {
     pub updated_at: Option<String>,
     /// What the person said first, so far as lists tell it.
     pub opening: Option<Arc<str>>,
+    /// How much was said; nothing if nobody knows more than the state says.
+    pub messages: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -291,6 +293,7 @@ impl Room {
             self.feed.drop_questions();
             self.flight.set(Activity::Idle);
         }
+        self.feed.attend(session.attendance());
         self.forget_info();
         pump::start(
             Arc::clone(self),
@@ -394,13 +397,17 @@ impl Room {
         };
         let spoken = session.messages().await?;
         let updated_at = spoken.iter().rev().find_map(|(_, message)| message.timestamp()).map(stamp_of);
-        // A file that cannot be read has no cost that anybody knows.
-        let cost = session.stats().await.ok().map(|stats| stats.cost).filter(|cost| cost.as_f64() > 0.0);
-        let opening = spoken.iter().find_map(|(_, message)| match &**message {
-            Message::User(said) => places::opening(&said.content.text()),
-            _ => None,
-        });
-        let account = Account { cost, updated_at, opening };
+        let account = match session.sum().await {
+            // A compaction changes what the model is shown, and neither how the session began nor how much was said in it.
+            Ok(Sum { stats, opening }) => Account {
+                cost: Some(stats.cost).filter(|cost| cost.as_f64() > 0.0),
+                updated_at,
+                opening,
+                messages: Some(stats.total_messages),
+            },
+            // A file that cannot be read tells nothing that anybody knows.
+            Err(_) => Account { updated_at, ..Account::default() },
+        };
         let mut known = self.known();
         if known.changes == changes {
             known.account = Some(account.clone());

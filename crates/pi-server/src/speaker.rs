@@ -224,7 +224,7 @@ impl<T: Transport, S: Snapshots> Speaker<'_, T, S> {
 
     /// Shows what extensions have drawn so far, and asks what is open, without numbers: the events that follow begin after it.
     async fn remind(&mut self, session: &SessionId) -> io::Result<Option<ClosingReason>> {
-        let standing = self.seats.get(session).map(|seat| seat.cursor.standing()).unwrap_or_default();
+        let standing = self.seats.get(session).map(|seat| seat.cursor.take_standing()).unwrap_or_default();
         for event in standing {
             let event = Box::new(AgentEvent::clone(&event));
             let numbered = Numbered { session_id: session.clone(), seq: None, epoch: None, event };

@@ -282,14 +282,14 @@ fn only_the_newest_frame_of_a_component_is_kept_and_who_comes_back_misses_nothin
     let outbox = || Arc::new(Outbox::new(1 << 20));
     let (begins, mut cursor) = feed.join(outbox(), Some(&back), UpdateForm::Deltas);
     assert_eq!(begins, Start::Replay { after: 0, upto: 5002 }, "the flood has pushed nothing out");
-    assert!(cursor.standing().is_empty(), "all of it is among what follows");
+    assert!(cursor.take_standing().is_empty(), "all of it is among what follows");
     let seen: Vec<u64> = cursor.advance(5002).unwrap().iter().filter_map(|numbered| numbered.seq).collect();
     assert_eq!(seen, [1, 2, 5002]);
     // Who listens from now on is shown both.
-    assert_eq!(feed.join(outbox(), None, UpdateForm::Deltas).1.standing().len(), 2);
+    assert_eq!(feed.join(outbox(), None, UpdateForm::Deltas).1.take_standing().len(), 2);
     feed.publish(event(json!({ "type": "extension_ui_resolved", "requestId": "d1", "outcome": "closed" })));
     let (_, late) = feed.join(outbox(), None, UpdateForm::Deltas);
-    assert_eq!(late.standing(), [render("other", "still".to_owned())]);
+    assert_eq!(late.take_standing(), [render("other", "still".to_owned())]);
 }
 
 #[test]
@@ -305,13 +305,58 @@ fn open_question_is_told_once_to_who_comes_back_and_never_after_its_end() {
     let outbox = || Arc::new(Outbox::new(1 << 20));
     let from = |seq| feed.join(outbox(), Some(&Position { epoch: Epoch::from("e1"), seq }), UpdateForm::Deltas).1;
     // Who saw nothing is told by number, who saw one hears of it again, and of the other by number.
-    let reminded = [from(0).standing(), from(1).standing(), from(2).standing()];
+    let reminded = [from(0).take_standing(), from(1).take_standing(), from(2).take_standing()];
     assert_eq!(reminded, [vec![], vec![ask("q1")], vec![ask("q1"), ask("q2")]]);
     let mut slow = from(1);
     feed.publish(resolved("q1"));
-    assert_eq!(slow.standing(), [], "what has its answer is not asked again");
+    assert_eq!(slow.take_standing(), [], "what has its answer is not asked again");
     let numbers: Vec<u64> = slow.advance(3).unwrap().iter().filter_map(|numbered| numbered.seq).collect();
     assert_eq!(numbers, [2, 3]);
     feed.drop_questions();
-    assert_eq!(from(3).standing(), []);
+    assert_eq!(from(3).take_standing(), []);
+}
+
+#[test]
+fn notice_that_nobody_heard_is_told_once_to_who_comes_next() {
+    let notice = |id: &str| {
+        event(
+            json!({ "type": "extension_ui_request", "requestId": id, "method": "notify", "message": "still starting" }),
+        )
+    };
+    let feed = feed(LIMITS);
+    feed.publish(notice("n1"));
+    feed.publish(event(json!({ "type": "turn_start" })));
+    feed.publish(notice("n2"));
+    let outbox = || Arc::new(Outbox::new(1 << 20));
+    let listener = outbox();
+    let (_, first) = feed.join(Arc::clone(&listener), None, UpdateForm::Deltas);
+    assert_eq!(first.take_standing(), [notice("n1"), notice("n2")]);
+    // Whoever is there hears it as an event.
+    feed.publish(notice("n3"));
+    assert_eq!(feed.join(outbox(), None, UpdateForm::Deltas).1.take_standing(), []);
+    // Who comes back gets it among what was missed, and not twice.
+    let alone = self::feed(LIMITS);
+    alone.publish(notice("n1"));
+    alone.publish(notice("n2"));
+    let back = Position { epoch: Epoch::from("e1"), seq: 1 };
+    let (begins, cursor) = alone.join(listener, Some(&back), UpdateForm::Deltas);
+    assert_eq!((begins, cursor.take_standing()), (Start::Replay { after: 1, upto: 2 }, vec![notice("n1")]));
+    assert_eq!(alone.join(outbox(), None, UpdateForm::Deltas).1.take_standing(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_later_is_told_how_much_time_a_question_has_left() {
+    let feed = feed(LIMITS);
+    feed.publish(event(
+        json!({ "type": "extension_ui_request", "requestId": "q1", "method": "input", "title": "Name?",
+        "timeout": 5000 }),
+    ));
+    feed.publish(event(
+        json!({ "type": "extension_ui_request", "requestId": "q2", "method": "input", "title": "Age?" }),
+    ));
+    tokio::time::advance(std::time::Duration::from_secs(2)).await;
+    let (_, cursor) = join(&feed, None, UpdateForm::Deltas);
+    let standing: Vec<Value> =
+        cursor.take_standing().iter().map(|event| serde_json::to_value(&**event).unwrap()["timeout"].clone()).collect();
+    assert_eq!(standing, [json!(3000), Value::Null]);
 }

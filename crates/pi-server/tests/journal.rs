@@ -413,7 +413,7 @@ fn a_journal_of_a_later_release_is_refused() {
 }
 
 #[tokio::test]
-async fn a_full_disk_fails_the_batch_and_nothing_else() {
+async fn a_journal_at_its_limit_fails_the_batch_and_nothing_else() {
     let bench = Bench::new();
     let (mut keeper, reader, _) = bench.open();
     keeper.append(numbered([accepted(1, header("one")), finished(1, done())])).await.unwrap();
@@ -421,7 +421,8 @@ async fn a_full_disk_fails_the_batch_and_nothing_else() {
     let (mut keeper, _, _) = open(&bench.path(), Options { ceiling_bytes: 80_000, ..options() }).unwrap();
     let large = Header { key: Some(Key::from("x".repeat(100_000))), ..header("two") };
     let error = keeper.append(vec![(Sequence(3), accepted(2, large))]).await.unwrap_err();
-    assert!(matches!(error, JournalError::Full(_)), "{error:?}");
+    assert!(matches!(error, JournalError::AtCeiling { ceiling: 80_000, .. }), "{error:?}");
+    assert!(error.hint().contains("server.journalMaxBytes"), "{}", error.hint());
     let page = reader.history(Filter { limit: 9, ..Filter::default() }).await.unwrap();
     assert_eq!(page.commands.len(), 1);
     keeper.recover().await.unwrap();

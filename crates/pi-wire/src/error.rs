@@ -58,8 +58,6 @@ pub enum BusyLimit {
     Outcomes(u64),
     #[error("server.outcomesBytes is {0}: so much is kept of outcomes for commands that are sent again")]
     OutcomeBytes(u64),
-    #[error("more keys wait for this component than it takes")]
-    Keys,
 }
 
 /// What only the server can see about the path of a session.
@@ -172,6 +170,8 @@ pub enum Error {
     RateLimited { scope: RateScope, per_minute: u64, retry_after_ms: u64 },
     #[error("Server busy - too many concurrent commands. Please retry. ({})", .limit)]
     Busy { limit: BusyLimit, retry_after_ms: u64 },
+    #[error("More keys wait for this component than it takes. Please retry.")]
+    KeysWaiting { retry_after_ms: u64 },
     #[error("Too many pending commands for this {} (max {max})", pending_text(*.scope))]
     TooManyPending { scope: PendingScope, max: u64, retry_after_ms: u64 },
     #[error("Connection limit reached ({limit} connections)")]
@@ -243,6 +243,8 @@ pub enum Error {
     OutcomeUnreadable,
     #[error("Session file cannot be written: {reason}")]
     StorageFailed { reason: String },
+    #[error("Session file cannot be read: {reason}")]
+    StorageUnreadable { reason: String },
     #[error("Command '{command}' needs the role {}", role_text(*.role))]
     Forbidden { command: &'static str, role: Role },
     /// A fault of ours; the log has more under this name.
@@ -304,7 +306,9 @@ impl Error {
             Self::Panicked { .. } | Self::Internal { .. } => Facts::of(ErrorCode::Internal),
             Self::Cancelled { .. } | Self::Aborted => Facts::of(ErrorCode::Aborted),
             Self::RateLimited { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::RateLimited),
-            Self::Busy { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::Busy),
+            Self::Busy { retry_after_ms, .. } | Self::KeysWaiting { retry_after_ms } => {
+                Facts::after(*retry_after_ms, ErrorCode::Busy)
+            }
             Self::TooManyPending { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::TooManyPending),
             Self::ConnectionLimit { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::ConnectionLimit),
             Self::ShuttingDown | Self::ShutDown => Facts::of(ErrorCode::ShuttingDown),
@@ -349,6 +353,10 @@ impl Error {
             },
             Self::JournalNotOpened { .. } | Self::JournalUnavailable { .. } => Facts::of(ErrorCode::JournalUnavailable),
             Self::JournalFailed { .. } | Self::StorageFailed { .. } => Facts::of(ErrorCode::StorageFailed),
+            Self::StorageUnreadable { .. } => Facts {
+                hint: Some("see whether the server may read the file, and its log"),
+                ..Facts::of(ErrorCode::StorageFailed)
+            },
             Self::OutcomeUnreadable => Facts {
                 hint: Some("it may have been done: look at the state before it is sent under a new id and key"),
                 ..Facts::of(ErrorCode::StorageFailed)

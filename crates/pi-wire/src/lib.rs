@@ -32,4 +32,5 @@ pub use self::{
     registry::{COMMANDS, Class, Feature, Kind, ServerCommand, SessionCommand, Spec},
     reject::{Cause, Reject},
     response::{Data, Failure, Outcome, Response},
+    rule::names::is_session_id,
 };

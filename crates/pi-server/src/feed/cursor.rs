@@ -56,10 +56,10 @@ impl Cursor {
         events.is_ok_and(|events| events.iter().all(|(_, event)| event.is_piece()))
     }
 
-    /// What every component looks like that an extension draws, and which questions are open, as far as that was told before
-    /// the events that follow.
-    pub fn standing(&self) -> Vec<Arc<AgentEvent>> {
-        self.feed.standing(&self.at.epoch, self.at.seq)
+    /// What every component looks like that an extension draws, which questions are open, and what nobody was there to hear,
+    /// as far as that was told before the events that follow.
+    pub fn take_standing(&self) -> Vec<Arc<AgentEvent>> {
+        self.feed.take_standing(&self.at.epoch, self.at.seq)
     }
 
     /// Goes over to the end of the numbering that counts now; nothing if this one still counts.

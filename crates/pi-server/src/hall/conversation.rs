@@ -21,7 +21,7 @@ use pi_transcript::{Message, ModelId, ProviderId, SessionId, ThinkingLevel};
 use pi_wire::{
     Data, Error, SessionCommand,
     command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
-    error::{BusyLimit, Missing},
+    error::Missing,
     response::{
         ActiveTools, ChosenModel, CycledModel, CycledThinkingLevel, ForkMessage, ForkMessageList, LackingModel,
         LastAssistantText, MessageList, ModelList, Navigated, SlashCommand, SlashCommandList, SlashCommandSource,
@@ -157,9 +157,11 @@ impl Hall {
                 let tools = session.state().await?.active_tools;
                 told(Data::SetActiveTools(ActiveTools { tools }))
             }
-            SessionCommand::GetForkMessages(_) => {
-                told(Data::GetForkMessages(ForkMessageList { messages: fork_messages(&session.messages().await?) }))
-            }
+            SessionCommand::GetForkMessages(_) => match everything(session).await {
+                Ok(said) => told(Data::GetForkMessages(ForkMessageList { messages: fork_messages(&said) })),
+                Err(ReadingError::Gone(gone)) => return Err(gone),
+                Err(fault) => Err(Undone::from(Error::StorageUnreadable { reason: fault.to_string() })),
+            },
             SessionCommand::GetLastAssistantText(_) => {
                 let text = last_assistant_text(&session.messages().await?);
                 told(Data::GetLastAssistantText(LastAssistantText { text }))
@@ -285,7 +287,7 @@ async fn press(session: &Session, pressed: ExtensionUiKey) -> Result<Outcome, Se
         Ok(()) => done(),
         Err(KeyFault::NotOpen { id }) => Err(Error::NoPendingRequest(id).into()),
         Err(fault @ KeyFault::Keyless { .. }) => Err(Error::Refused { reason: fault.to_string() }.into()),
-        Err(KeyFault::Full { .. }) => Err(Error::Busy { limit: BusyLimit::Keys, retry_after_ms: 250 }.into()),
+        Err(KeyFault::Full { .. }) => Err(Error::KeysWaiting { retry_after_ms: 250 }.into()),
     })
 }
 
@@ -309,29 +311,50 @@ fn slash_command(command: CommandInfo) -> Option<SlashCommand> {
 
 /// All that the model is shown, or the page that is asked for. Pages go on above the summary of a compaction, to what it stands for.
 async fn said(session: &Session, wanted: &GetMessages) -> Result<Outcome, SessionGone> {
-    let (side, member) = side(wanted);
+    let Wanted { side, most, member } = side(wanted);
     if side == Side::End && wanted.limit.is_none() {
         let messages = session.messages().await?.iter().map(|(_, message)| Message::clone(message)).collect();
         return Ok(told(Data::GetMessages(MessageList { messages, entry_ids: None, has_more: None })));
     }
-    let limit = wanted.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    match session.messages_page(side, limit).await {
+    match session.messages_page(side, most).await {
         Ok(page) => Ok(told(Data::GetMessages(listed(&page)))),
         Err(ReadingError::Gone(gone)) => Err(gone),
         Err(ReadingError::NoEntry(NoEntry { id })) => {
             Ok(Err(Undone::from(Error::NotFound(Missing::Entry { id, member }))))
         }
-        Err(fault @ ReadingError::File(_)) => Ok(Err(Undone::from(Error::StorageFailed { reason: fault.to_string() }))),
+        Err(fault @ ReadingError::File(_)) => {
+            Ok(Err(Undone::from(Error::StorageUnreadable { reason: fault.to_string() })))
+        }
     }
 }
 
-/// Which messages are asked for, and the member that says so.
-pub(super) fn side(wanted: &GetMessages) -> (Side, Option<&'static str>) {
-    match (&wanted.before, &wanted.after) {
+/// Which messages are asked for.
+pub(super) struct Wanted {
+    pub(super) side: Side,
+    /// So many at most.
+    pub(super) most: usize,
+    /// The member that names an entry.
+    pub(super) member: Option<&'static str>,
+}
+
+pub(super) fn side(wanted: &GetMessages) -> Wanted {
+    let (side, member) = match (&wanted.before, &wanted.after) {
         (_, Some(after)) => (Side::After(after.clone()), Some("after")),
         (Some(before), None) => (Side::Before(before.clone()), Some("before")),
         (None, None) => (Side::End, None),
-    }
+    };
+    let most = wanted.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    Wanted { side, most, member }
+}
+
+/// What was said on the current branch, also what a compaction has put a summary in the place of.
+async fn everything(session: &Session) -> Result<Vec<Spoken>, ReadingError> {
+    let Page { messages, has_more } = session.messages_page(Side::End, usize::MAX).await?;
+    let above = match messages.first() {
+        Some((first, _)) if has_more => session.messages_page(Side::Before(first.clone()), usize::MAX).await?.messages,
+        Some(_) | None => Vec::new(),
+    };
+    Ok(above.into_iter().chain(messages).collect())
 }
 
 pub(super) fn listed(Page { messages, has_more }: &Page) -> MessageList {

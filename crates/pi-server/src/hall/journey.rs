@@ -9,12 +9,13 @@ use std::{
     time::Duration,
 };
 
-use pi_session::{Beginning, Departure, Session, SessionGone, Wish, directory::ForkPoint, export};
+use pi_session::{
+    Beginning, Departure, Session, SessionGone, Switch, Wish, directory::ForkPoint, export, listing::SourceError,
+};
 use pi_transcript::SessionId;
 use pi_wire::{
     Data, Error, SessionCommand,
     command::ExportHtml,
-    error::SessionPathError,
     response::{Cancellable, ExportedFile, Forked},
 };
 use tokio::{task::spawn_blocking, time::timeout};
@@ -80,13 +81,14 @@ impl Hall {
         Ok(path)
     }
 
-    /// The file of a session that is to be read once more. One that was not written yet has nothing to lead elsewhere.
+    /// The file of a session that is to be read once more, in which something was said.
     pub(super) fn own_file(&self, room: &Room, without: &str) -> Result<PathBuf, Undone> {
         let file = file(room).ok_or_else(|| refused(without))?;
-        match places::kept_file(&file, self.workshop.sessions_folder().as_deref()) {
-            Err(Error::SessionPath(SessionPathError::Missing)) => Ok(file),
-            checked => Ok(checked?),
+        // It is written with the first message.
+        if matches!(file.try_exists(), Ok(false)) {
+            return Err(refused("nothing was said in this session yet"));
         }
+        Ok(places::kept_file(&file, self.workshop.sessions_folder().as_deref())?)
     }
 
     /// Goes from one conversation to another; `None` if an extension objects. Answers what the person said at a fork.
@@ -229,9 +231,16 @@ async fn close(room: &Room, session: &Session, departure: Departure) {
     }
 }
 
-/// Whoever begins a new conversation goes on with the tools and the thinking that he chose: they are the agent's, and not of
-/// what was said.
+/// Whoever begins a new conversation goes on with the tools, the sources and the thinking that he chose: they are the agent's,
+/// and not of what was said.
 async fn carry(from: &Session, to: &Session) -> Result<(), SessionGone> {
+    for source in from.context_sources().await?.into_iter().filter(|source| source.switch == Switch::Off) {
+        match to.set_context_source(source.id, Switch::Off).await {
+            // What the other does not have need not be off.
+            Ok(_) | Err(SourceError::Unknown { .. }) => {}
+            Err(SourceError::Gone(gone)) => return Err(gone),
+        }
+    }
     let (chosen, usual) = (from.state().await?, to.state().await?);
     if chosen.thinking != usual.thinking {
         to.set_thinking_level(chosen.thinking).await?;

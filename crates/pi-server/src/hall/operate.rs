@@ -10,13 +10,14 @@ use pi_session::{
     Beginning,
     directory::{Catalogue, Stored},
 };
-use pi_transcript::{SessionId, StoredSessionInfo};
+use pi_transcript::{SessionId, SessionInfo, StoredSessionInfo};
 use pi_wire::{
     Data, Error, ServerCommand,
     command::{
         CreateSession, DeleteSession, DeleteStoredSession, ListSessions, ListStoredSessions, LoadSession, Subscribe,
         SwitchSession, Unsubscribe,
     },
+    is_session_id,
     response::{
         ChosenLifecycle, DeletedSession, DeletedStoredSession, ListedSession, ListedStoredSession, OpenedSession,
         Resume, SessionList, StoredSessionList, Subscription, SwitchedSession, Unsubscribed,
@@ -132,7 +133,8 @@ impl Hall {
             return Err(Error::SessionInUse { by }.into());
         }
         let stored = places::header(&path)?;
-        let id = wanted.session_id.unwrap_or(stored.id);
+        // Anybody can write a file: one whose id no command could name gets another.
+        let id = wanted.session_id.unwrap_or_else(|| if is_session_id(&stored.id) { stored.id } else { new_id() });
         self.admit(&id)?;
         let cwd = match (wanted.cwd, stored.cwd.filter(|cwd| !cwd.is_empty())) {
             (Some(cwd), _) => self.roots.folder(Path::new(&cwd))?,
@@ -186,11 +188,12 @@ impl Hall {
         let session = room.enter(made, &self.turns).await.map_err(gone(&id))?;
         let info = room.info(&session).await.map_err(gone(&id))?;
         if cancel.is_cancelled() {
+            // One that has ended by itself is closed.
             let _ = session.close().await;
             return Err(Error::Aborted.into());
         }
         if let Err(error) = self.journal.keep(room.berth()).await {
-            // Nobody would find it any more. One that has ended by itself is closed.
+            // Nobody would find it any more.
             let _ = session.close().await;
             return Err(Error::StorageFailed { reason: error.to_string() }.into());
         }
@@ -293,8 +296,9 @@ impl Hall {
 async fn awake(room: &Room) -> Option<ListedSession> {
     let session = room.loaded()?;
     let info = room.info(&session).await.ok()?;
-    let Account { cost, updated_at, opening } = room.account(&session).await.ok()?;
+    let Account { cost, updated_at, opening, messages } = room.account(&session).await.ok()?;
     let (cwd, first_message) = (Some(room.berth().cwd), opening.as_deref().map(str::to_owned));
+    let info = SessionInfo { message_count: messages.unwrap_or(info.message_count), ..info };
     Some(ListedSession { info, cwd, cost, updated_at, first_message, file_exists: None })
 }
 
@@ -304,7 +308,7 @@ async fn asleep(room: &Room, sessions: Option<PathBuf>) -> ListedSession {
     let cwd = Some(berth.cwd.clone());
     let looked = spawn_blocking(move || (places::sleeping(&berth, sessions.as_deref()), places::is_lost(&berth))).await;
     let (told, is_lost) = looked.unwrap_or_else(|_| (places::unread(&room.berth()), false));
-    let (info, Account { cost, updated_at, opening }) = told;
+    let (info, Account { cost, updated_at, opening, messages: _ }) = told;
     let first_message = opening.as_deref().map(str::to_owned);
     ListedSession { info, cwd, cost, updated_at, first_message, file_exists: is_lost.then_some(false) }
 }

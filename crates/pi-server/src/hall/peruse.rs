@@ -26,7 +26,7 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{
     Hall,
-    conversation::{listed, side},
+    conversation::{Wanted, listed, side},
     survey::{MOST_ENTRIES, priced, requests, tree, unread},
 };
 use crate::{answer, places};
@@ -133,9 +133,8 @@ fn tell(look: &Look, path: &Path, id: SessionId, command: SessionCommand) -> Res
             session_id: id,
         }),
         SessionCommand::GetMessages(wanted) => {
-            let (side, member) = side(&wanted);
-            let limit = wanted.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-            match look.page(&side, limit) {
+            let Wanted { side, most, member } = side(&wanted);
+            match look.page(&side, most) {
                 Ok(page) => Data::GetMessages(listed(&page)),
                 Err(ReadingError::NoEntry(missing)) => {
                     return Err(Error::NotFound(Missing::Entry { id: missing.id, member }));
@@ -174,18 +173,18 @@ fn only_looked(command: &str) -> Error {
 
 #[expect(clippy::needless_pass_by_value, reason = "it is mapped from a result")]
 fn unbuilt(error: RebuildError) -> Error {
-    Error::StorageFailed { reason: error.to_string() }
+    Error::StorageUnreadable { reason: error.to_string() }
 }
 
 /// Why the files of a session cannot be looked at, in the protocol's words.
 fn unseen(error: &LookError) -> Error {
-    let LookError::Session(error) = error else { return Error::StorageFailed { reason: error.to_string() } };
+    let LookError::Session(error) = error else { return Error::StorageUnreadable { reason: error.to_string() } };
     match error {
         OpenError::NotFound { .. } => Error::SessionPath(SessionPathError::Missing),
         OpenError::NotASession { .. } | OpenError::Unfinished { .. } => {
             Error::SessionPath(SessionPathError::NotASession)
         }
         OpenError::Elsewhere { .. } => Error::SessionPath(SessionPathError::OutsideRoots),
-        OpenError::InUse { .. } | OpenError::Io { .. } => Error::StorageFailed { reason: error.to_string() },
+        OpenError::InUse { .. } | OpenError::Io { .. } => Error::StorageUnreadable { reason: error.to_string() },
     }
 }

@@ -38,7 +38,7 @@ impl Hall {
         })
         .await;
         let found = found.map_err(|panic| Error::Internal { incident: panic.to_string() })?;
-        found.map_err(|error| Error::StorageFailed { reason: error.to_string() }.into())
+        found.map_err(|error| Error::StorageUnreadable { reason: error.to_string() }.into())
     }
 }
 

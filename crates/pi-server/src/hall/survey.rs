@@ -123,7 +123,7 @@ pub(super) fn answer_fault(fault: AnswerFault) -> Error {
 pub(super) fn unread(id: &SessionId, error: &ReadingError) -> Undone {
     match error {
         ReadingError::NoEntry(missing) => Error::NotFound(Missing::Entry { id: missing.id.clone(), member: None }),
-        ReadingError::File(fault) => Error::StorageFailed { reason: fault.to_string() },
+        ReadingError::File(fault) => Error::StorageUnreadable { reason: fault.to_string() },
         ReadingError::Gone(SessionGone) => Error::SessionNotFound(id.clone()),
     }
     .into()

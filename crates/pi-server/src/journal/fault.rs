@@ -25,6 +25,13 @@ pub enum JournalError {
     Newer { path: PathBuf, found: u32, known: u32 },
     #[error("the journal's disk is full; make room on it")]
     Full(#[source] Box<dyn Error + Send + Sync>),
+    /// A limit of the settings, and not of its disk.
+    #[error("the journal may not grow: it is as large as server.journalMaxBytes lets it be ({ceiling} bytes)")]
+    AtCeiling {
+        ceiling: u64,
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// What SQLite says of it. It stays so until another file is there.
     #[error("the journal is damaged: {said}")]
     Damaged { said: String },
@@ -83,6 +90,10 @@ impl JournalError {
             }
             Self::Newer { .. } => "use the newer version of pi, or another file with --journal",
             Self::Full(_) => "make room on the disk; commands that change something are refused until then",
+            Self::AtCeiling { .. } => {
+                "raise server.journalMaxBytes, or let less be kept with server.historyBytes or server.historyMs, and start the \
+                 server again; commands that change something are refused until then"
+            }
             Self::Damaged { .. } => DAMAGED,
             Self::Malformed { .. } => {
                 "what repeats such a command is refused, or answered that its outcome cannot be read, and does not run again; \

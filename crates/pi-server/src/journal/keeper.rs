@@ -165,7 +165,7 @@ pub fn open(path: &Path, options: Options) -> Result<(Keeper, Reader, Recovery),
         // What is kept can be read although there is no room for more.
         recovery.trouble = match store.probe(Time(0)) {
             Ok(()) => None,
-            Err(full @ (JournalError::Full(_) | JournalError::TooLarge { .. })) => Some(full),
+            Err(full @ (JournalError::Full(_) | JournalError::TooLarge { .. })) => Some(store.explain(full)),
             Err(error) => return Err(error),
         };
     }
@@ -502,16 +502,17 @@ impl Desk {
         durability: Durability,
     ) -> Result<(), JournalError> {
         let appended = self.sound().and_then(|()| self.store.append(records, started, &self.moved, durability));
-        self.noticed(appended)
+        self.noticed(appended.map_err(|error| self.store.explain(error)))
     }
 
     /// Whether something can be written.
     fn probe(&mut self) -> Result<(), JournalError> {
         let Self { store, presence, now, .. } = self;
-        match store.is_alone() {
+        let probed = match store.is_alone() {
             true => presence.while_opened_anew(|| store.probe(*now)),
             false => store.probe(*now),
-        }
+        };
+        probed.map_err(|error| store.explain(error))
     }
 
     /// Whether the file may be written at all.

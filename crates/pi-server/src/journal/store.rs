@@ -131,6 +131,16 @@ impl Store {
         Ok(())
     }
 
+    /// Tells apart why there is no room: SQLite has one word for a full disk and for the limit of a file.
+    pub(super) fn explain(&self, error: JournalError) -> JournalError {
+        let Some(ceiling) = self.ceiling else { return error };
+        let JournalError::Full(source) = error else { return error };
+        let left = bytes(&self.connection).map_or(u64::MAX, |used| ceiling.saturating_sub(used));
+        // What is written lies in the log too, for a while.
+        let is_at_ceiling = free_space(&self.path).is_some_and(|free| left.saturating_mul(2) <= free);
+        if is_at_ceiling { JournalError::AtCeiling { ceiling, source } } else { JournalError::Full(source) }
+    }
+
     fn migrate(&mut self, path: &Path) -> Result<(), JournalError> {
         let found = user_version(&self.connection)?;
         if found > SCHEMA_VERSION {
@@ -292,6 +302,18 @@ fn connect_as(path: &Path, sharing: Sharing) -> Result<Connection, JournalError>
     connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
+}
+
+/// How many bytes may still be written on the disk of a file, where the system tells.
+#[cfg(unix)]
+fn free_space(path: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(path).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free_space(_: &Path) -> Option<u64> {
+    None
 }
 
 fn bytes(connection: &Connection) -> Result<u64, JournalError> {

@@ -196,6 +196,7 @@ async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &
         | AgentEvent::AutoCompactionEnd { .. }
         | AgentEvent::EntryAppended { .. }
         | AgentEvent::SessionInfoChanged { .. }
+        | AgentEvent::SessionTree { .. }
         | AgentEvent::ThinkingLevelChanged { .. } => room.forget_info(),
         AgentEvent::AgentEnd { .. }
         | AgentEvent::TurnStart
@@ -220,7 +221,6 @@ async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &
         | AgentEvent::Guardrail { .. }
         | AgentEvent::MessagesUnsaid { .. }
         | AgentEvent::OffersChanged
-        | AgentEvent::SessionTree { .. }
         | AgentEvent::Other(_) => {}
     }
 }

@@ -422,7 +422,8 @@ fn leave_unsent(unsent: &Unsent) -> Response {
         }
         Unsent::Failed(error) => {
             let is_missing = matches!(error, Error::SessionNotFound(_));
-            let is_ours = matches!(error, Error::Internal { .. } | Error::StorageFailed { .. });
+            let is_ours =
+                matches!(error, Error::Internal { .. } | Error::StorageFailed { .. } | Error::StorageUnreadable { .. });
             let status = match (is_missing, is_ours) {
                 (true, _) => StatusCode::NOT_FOUND,
                 (false, true) => StatusCode::INTERNAL_SERVER_ERROR,

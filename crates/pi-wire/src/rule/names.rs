@@ -2,7 +2,7 @@
 
 use pi_transcript::{EntryId, ModelId, ProviderId, RequestId, SessionId, ThinkingLevel};
 
-use super::{Blank, Characters, Image, List, Text, TextOf, Whole, Word};
+use super::{Blank, Characters, Image, List, Report, Text, TextOf, Whole, Word};
 use crate::{
     fault::Fault,
     id::{ClientId, CommandId, ContextSourceId, Epoch, ExtensionId, IdempotencyKey, ModelRequestId, QueueItemId},
@@ -30,6 +30,11 @@ pub(crate) const DEPENDENCIES: List<TextOf<CommandId>> = List {
 /// The id of a session that is to be made.
 pub(crate) const NEW_SESSION_ID: TextOf<SessionId> =
     TextOf { text: Text { characters: Characters::SessionId, ..NAME }, make: SessionId };
+/// Whether a session can be made under this id.
+pub fn is_session_id(id: &SessionId) -> bool {
+    NEW_SESSION_ID.text.check(id.as_str(), &mut Report::default()).is_ok()
+}
+
 /// The id of a session that should be there. Whatever no session can be called is simply not found.
 pub(crate) const SESSION_ID: TextOf<SessionId> = TextOf { text: NAME, make: SessionId };
 pub(crate) const ENTRY_ID: TextOf<EntryId> = TextOf { text: NAME, make: EntryId };
