@@ -87,9 +87,29 @@ pub(crate) enum Why {
     OwnWithout,
     Local,
     Demo {
-        /// What runs on this machine and cannot be asked, in words.
-        beside: Option<String>,
+        instead: Instead,
     },
+}
+
+/// What there is where nobody but the demo can be asked.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Instead {
+    Nobody,
+    /// What runs on this machine has no model that answers, in words.
+    Unfit(String),
+    /// A server on this machine tells nothing.
+    Refusing {
+        /// In words, with its address.
+        server: String,
+        credential: Held,
+    },
+}
+
+/// Whether there is a credential for a server that refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    No,
+    Refused,
 }
 
 /// Of how many of the providers that could be asked the price is known.
@@ -228,8 +248,14 @@ impl fmt::Display for Why {
             }
             Why::OwnWithout => f.write_str("a provider of your own that needs no credential"),
             Why::Local => f.write_str("it runs on this machine"),
-            Why::Demo { beside: None } => f.write_str("there is no credential and no server on this machine"),
-            Why::Demo { beside: Some(beside) } => write!(f, "there is no credential, and {beside}"),
+            Why::Demo { instead: Instead::Nobody } => f.write_str("there is no credential and no server on this machine"),
+            Why::Demo { instead: Instead::Unfit(unfit) } => write!(f, "there is no credential, and {unfit}"),
+            Why::Demo { instead: Instead::Refusing { server, credential: Held::No } } => {
+                write!(f, "there is no credential, and {server} wants one")
+            }
+            Why::Demo { instead: Instead::Refusing { server, credential: Held::Refused } } => {
+                write!(f, "{server} wants another credential than the one that is set")
+            }
         }
     }
 }
@@ -291,10 +317,26 @@ async fn find(
     if let Some(found) = answering {
         return Ok(Chosen::of(&found, Why::Local)?);
     }
-    let beside = here().next().map(unfit);
+    let instead = match (providers.refused().first(), here().next()) {
+        (Some(refused), _) => refusing(refused, providers),
+        (None, Some(entry)) => Instead::Unfit(unfit(entry)),
+        (None, None) => Instead::Nobody,
+    };
     let demo = providers.get(DEMO)?;
     let found = usual_model(demo).ok_or_else(|| ModelFailure::NoModelNamed { provider: DEMO.to_owned() })?;
-    Ok(Chosen::of(&found, Why::Demo { beside })?)
+    Ok(Chosen::of(&found, Why::Demo { instead })?)
+}
+
+/// A server that would be asked if it took the credential that is there, or if there were one.
+fn refusing(refused: &Refused, providers: &Providers) -> Instead {
+    let Refused { provider, address, status } = refused;
+    let entry = providers.catalog.provider(provider.as_str());
+    let has_one = entry.is_some_and(|entry| providers.credential(entry, None).credential.is_some());
+    let credential = if has_one { Held::Refused } else { Held::No };
+    Instead::Refusing {
+        server: format!("the server at {address}, where {provider} is looked for ({status}),"),
+        credential,
+    }
 }
 
 /// Why a server on this machine is not asked although it runs.
@@ -322,7 +364,7 @@ pub(crate) fn strangers_name(
     let usual = || Preference::of_resolved(settings).map(|preference| preference.name);
     let name = if is_in_session { said } else { said.or_else(usual) }?;
     let (provider, model) = name.split_once('/').filter(|(_, model)| !model.is_empty())?;
-    let is_stranger = provider != SERVER_ID && providers.catalog.provider(provider).is_none();
+    let is_stranger = provider != SERVER_ID && providers.trusted(provider).is_none();
     (is_stranger && reach.base_url.is_none()).then(|| (provider.to_owned(), model.to_owned()))
 }
 
@@ -342,7 +384,7 @@ pub(crate) async fn of_session(
 fn at(address: &str, wanted: Wanted<'_>, providers: &Providers) -> Result<Chosen, Failure> {
     let address = checked(address)?;
     // The demo answers inside pi, so at an address its name can only be that of a model.
-    let is_provider = |name: &str| name != DEMO && providers.catalog.provider(name).is_some();
+    let is_provider = |name: &str| name != DEMO && providers.trusted(name).is_some();
     let is_known = |provider: &str| provider == SERVER_ID || providers.catalog.provider(provider).is_some();
     let (provider, model) = match (wanted.provider, wanted.model) {
         (Some(provider), model) => {
@@ -460,15 +502,14 @@ fn without_secrets(text: &str) -> String {
 
 async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Console) -> Result<Chosen, Failure> {
     let provider = name.split_once('/').map_or(name, |(provider, _)| provider);
-    if providers.catalog.provider(provider).is_some_and(|entry| entry.manifest.is_local()) {
-        let id = providers.get(provider)?.manifest.id.to_string();
+    if let Some(entry) = providers.trusted(provider).filter(|entry| entry.manifest.is_local()) {
+        let id = entry.manifest.id.to_string();
         providers.look_for(&id, console).await;
     } else if matches!(providers.catalog.find_model(name), Err(FindError::NoMatch { .. })) {
         // It may be a model that only a server on this machine knows.
         providers.look_around(console).await;
     }
-    if let Some(entry) = providers.catalog.provider(name) {
-        check_trust(entry)?;
+    if let Some(entry) = providers.trusted(name) {
         let found = usual_model(entry).ok_or_else(|| no_model(name, entry, providers))?;
         return Ok(Chosen::of(&found, why)?);
     }
@@ -484,7 +525,11 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
             Ok(chosen)
         }
         Err(FindError::Ambiguous { .. }) => Ok(Chosen::of(&only_one(name, providers)?, why)?),
-        Err(error) => Err(providers.missed(ModelFailure::NotFound(error)).into()),
+        Err(error) => {
+            // A provider that nobody trusts takes no name away, but where nobody else has it, that is why it is not asked.
+            providers.catalog.provider(name).map_or(Ok(()), check_trust)?;
+            Err(providers.missed(ModelFailure::NotFound(error)).into())
+        }
     }
 }
 
@@ -505,11 +550,11 @@ fn no_model(name: &str, entry: &Entry, providers: &Providers) -> ModelFailure {
     }
     let probe = match Probe::of(entry, &env::lookup) {
         Ok(probe) => probe.filter(|_| !providers.found().contains(provider)),
-        Err(fault @ ProbeError::Variable { .. }) => {
+        Err(fault @ (ProbeError::Variable { .. } | ProbeError::InTheClear { .. })) => {
             let option = "base_url".to_owned();
             return ModelFailure::Call(CallError::Option { option, reason: fault.to_string() });
         }
-        Err(_) => None,
+        Err(ProbeError::Section(_) | ProbeError::Syntax { .. } | ProbeError::NoList | ProbeError::Elsewhere) => None,
     };
     match probe.and_then(|probe| Some((Url::parse(&probe.base_url).ok()?, probe.named_by))) {
         Some((url, named_by)) => {

@@ -104,6 +104,11 @@ impl Providers {
             if is_left_out(&finding.diagnostic) {
                 continue;
             }
+            // By itself the file is well.
+            if matches!(finding.diagnostic.rule, Rule::CatalogDuplicateId | Rule::CatalogDuplicateAlias) {
+                console.hint(&finding.diagnostic.hint);
+                continue;
+            }
             // The other providers of this file are there.
             if let (Origin::PiModels, Some(name)) = (finding.origin, left_out(&finding.diagnostic.path)) {
                 // What is wrong with one of its models leaves only that out.
@@ -142,6 +147,12 @@ impl Providers {
             let nearest = likeness::nearest(name, ids).first().map(|&meant| meant.to_owned());
             self.missed(ModelFailure::NoSuchProvider { id: name.to_owned(), nearest })
         })
+    }
+
+    /// The provider of that id or alias, unless it comes from a project that nobody trusts: such a one takes no name away
+    /// from models of others.
+    pub(crate) fn trusted(&self, name: &str) -> Option<&Entry> {
+        self.catalog.provider(name).filter(|entry| entry.is_trusted())
     }
 
     /// Nobody of that name was found, which a file that was rejected may explain.
@@ -198,7 +209,9 @@ impl Providers {
         let named: Vec<(ProviderId, String)> =
             probes.iter().filter_map(|probe| Some((probe.provider.clone(), probe.named_by.clone()?))).collect();
         self.probe(probes, console).await;
-        for (provider, variable) in named.iter().filter(|(provider, _)| !self.found.contains(provider)) {
+        // One that refuses is there, and is told of where it is asked.
+        let is_there = |provider| self.found.contains(provider) || self.refusal(provider).is_some();
+        for (provider, variable) in named.iter().filter(|(provider, _)| !is_there(provider)) {
             console.note(&format!("no {provider} answers at the address that {variable} names"));
         }
     }
@@ -222,7 +235,7 @@ impl Providers {
         }
         let names: Vec<&str> = probes.iter().map(|probe| probe.provider.as_str()).collect();
         console.activity(&format!("looking for servers on this machine: {}", names.join(", ")));
-        // Whoever is asked is on this machine: no proxy, and no certificates to be read.
+        // Whoever is asked is near, on this machine unless somebody names another: no proxy, and no certificates to be read.
         let Sightings { servers, refused } = match Transport::near(CONNECT) {
             Ok(transport) => local::find(&transport, &probes, USUAL_PATIENCE).await,
             Err(error) => return console.note(&format!("servers on this machine are not looked for: {error}")),
@@ -231,7 +244,7 @@ impl Providers {
             self.found.push(server.provider.clone());
             self.catalog.take_local(server);
         }
-        self.refused = refused;
+        self.refused.extend(refused);
     }
 
     /// The same for sessions, with a client that asks; `explicit` is a credential that somebody spelled out.
@@ -250,6 +263,11 @@ impl Providers {
     /// Why the server of a provider on this machine tells nothing, if somebody answers in its place and wants a credential.
     pub(crate) fn refusal(&self, provider: &ProviderId) -> Option<&Refused> {
         self.refused.iter().find(|refused| refused.provider == *provider)
+    }
+
+    /// Servers on this machine that tell nothing without a credential, or another one.
+    pub(crate) fn refused(&self) -> &[Refused] {
+        &self.refused
     }
 
     /// Servers that were found on this machine.

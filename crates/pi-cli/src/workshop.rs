@@ -13,6 +13,7 @@ pub(crate) mod seat;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use pi_exthost::{Guests, guest::ProviderOffer, port::Mode};
@@ -23,11 +24,11 @@ use pi_policy::{
 use pi_provider::{breaker::Breakers, likeness};
 use pi_redact::{Evidence, Redactor};
 use pi_session::{
-    Beginning, Blueprint, Furnishing, Habits, Owner, Post, Session, ShellWatch,
+    Beginning, Blueprint, Furnishing, Habits, Lapse, Owner, Post, Session, ShellWatch,
     input::Mentions,
     models::Models,
     offer::ActiveTools,
-    settings::{self, Files, Settings, trust::Decisions},
+    settings::{self, Files, Limit, Settings, trust::Decisions},
 };
 use pi_terminal::Theme;
 use pi_tools::{
@@ -239,6 +240,7 @@ impl Workshop {
             folders,
             record_redactor,
             keys: Some(extensions::key_ring(models.clone())),
+            models: Some(extensions::model_list(models.clone())),
         };
         Ok(Self {
             furniture: Arc::new(furniture),
@@ -321,8 +323,18 @@ impl Workshop {
             (ActiveTools::Asked(names), Mode::Server) => ActiveTools::Usual(names.clone()),
             (active_tools, _) => active_tools.clone(),
         };
-        let Furnishing { composer, system, policy, habits } = self.furnished().furnishing();
-        let Habits { retry, compaction, steering, follow_up } = habits;
+        let furnished = self.furnished();
+        let lapse = match furnished.settings.question_timeout {
+            Limit::Never => Lapse::Never,
+            Limit::After(time) => Lapse::After(time),
+        };
+        let Furnishing { composer, system, policy, habits } = furnished.furnishing();
+        let Habits { retry, compaction, steering, follow_up, server_wait } = habits;
+        let server_wait = match mode {
+            Mode::Terminal | Mode::Server => server_wait,
+            // They are waited for when the session begins.
+            Mode::Json | Mode::Print => Duration::ZERO,
+        };
         Blueprint {
             id,
             models: self.models.clone(),
@@ -338,11 +350,13 @@ impl Workshop {
             system,
             guests: Arc::new(Guests::none()),
             mode,
+            lapse,
             is_project_trusted: self.is_project_trusted,
             retry,
             compaction,
             steering,
             follow_up,
+            server_wait,
             composer,
             beginning,
             owner,

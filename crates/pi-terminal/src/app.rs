@@ -293,7 +293,7 @@ impl App {
     pub fn is_moving(&self) -> bool {
         self.chat.is_moving()
             || !self.called.is_empty()
-            || self.dialogs.front().is_some_and(|dialog| !dialog.is_keen())
+            || self.dialogs.front().is_some_and(|dialog| dialog.is_waiting() || dialog.is_counting())
             || matches!(self.hint, Some((_, Some(_))))
     }
 

@@ -2,6 +2,7 @@
 //!
 //! An interview is asked field by field. Whatever the question, escape cancels it. One that comes up in a chat hears nothing
 //! else for a moment, because extensions choose the moment at which they ask: what is pressed then was meant for the editor.
+//! Whoever writes in that moment goes on writing there, until tab turns to the question.
 
 mod field;
 
@@ -18,21 +19,23 @@ use serde_json::{Map, Value};
 use self::field::{Field, Step};
 use crate::{
     look::Look,
-    text::{line_width, printable, printable_lines, shorten_line, wrap_plain},
+    text::{line_width, printable, printable_lines, shorten_line, wrap},
 };
 
-/// So long nobody has typed before a question is answered.
+/// So long a question lies before somebody before it takes keys.
 const PAUSE: Duration = Duration::from_millis(700);
-/// What stands in the place of rows that are left out.
-const LEFT_OUT: &str = "[…]";
+/// What a line begins with that is quoted, a line of a command for one. Each of its rows begins so.
+const MARGIN: &str = "│ ";
 
 /// Whether keys are for the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hearing {
     /// Nobody has seen it yet.
     Unseen,
-    /// Somebody may be typing something else, the last time then.
-    Typing(Duration),
+    /// Since then; somebody may be about to type something else.
+    Shown(Duration),
+    /// Somebody types something else.
+    Aside,
     Keen,
 }
 
@@ -48,6 +51,10 @@ pub(crate) struct Dialog {
     place: usize,
     responses: Map<String, Value>,
     hearing: Hearing,
+    /// Which part of a question is shown that is too long for the screen: its beginning and its end, or page by page.
+    page: usize,
+    /// When it will be too late, if whoever asks named a time.
+    deadline: Option<Duration>,
 }
 
 impl Dialog {
@@ -61,35 +68,51 @@ impl Dialog {
             Question::Editor { prefill, .. } => Field::editor(prefill.as_deref().unwrap_or_default()),
             Question::Interview { questions, .. } => questions.first().map_or_else(|| Field::text(""), Field::of),
         };
-        Self { request, guest: None, question, field, place: 0, responses: Map::new(), hearing: Hearing::Keen }
+        Self {
+            request,
+            guest: None,
+            question,
+            field,
+            place: 0,
+            responses: Map::new(),
+            hearing: Hearing::Keen,
+            page: 0,
+            deadline: None,
+        }
     }
 
-    /// The same, for a chat, where somebody may be writing. Who does not say that the host asks is taken for an extension.
-    pub(crate) fn in_chat(request: RequestId, asker: Option<&Asker>, asked: &Asked) -> Self {
+    /// The same, for a chat, where somebody may be writing, asked at `now`. Who does not say that the host asks is taken for
+    /// an extension.
+    pub(crate) fn in_chat(request: RequestId, asker: Option<&Asker>, asked: &Asked, now: Duration) -> Self {
         let guest = match asker {
             Some(Asker::Host { .. } | Asker::Pi { .. }) => None,
             Some(Asker::Extension { extension_id }) => Some(extension_id.clone()),
             None => Some("unknown".to_owned()),
         };
-        Self { hearing: Hearing::Unseen, guest, ..Self::new(request, asked) }
+        let deadline = asked.question().timeout().map(|left| now.saturating_add(Duration::from_millis(left)));
+        Self { hearing: Hearing::Unseen, guest, deadline, ..Self::new(request, asked) }
     }
 
-    /// It is shown at `now`. Where an answer is written nothing is given away by a key, so that a question to write in
-    /// listens at once if nothing else is being written.
-    pub(crate) fn show(&mut self, now: Duration, is_writing: bool) {
+    /// Whether it shows how much time is left.
+    pub(crate) fn is_counting(&self) -> bool {
+        self.deadline.is_some()
+    }
+
+    /// It is shown at `now`.
+    pub(crate) fn show(&mut self, now: Duration) {
         self.hearing = match self.hearing {
-            Hearing::Unseen if self.field.is_written() && !is_writing => Hearing::Keen,
-            Hearing::Unseen => Hearing::Typing(now),
-            Hearing::Typing(last) if now.saturating_sub(last) >= PAUSE => Hearing::Keen,
-            hearing @ (Hearing::Typing(_) | Hearing::Keen) => hearing,
+            Hearing::Unseen => Hearing::Shown(now),
+            Hearing::Shown(since) if now.saturating_sub(since) >= PAUSE => Hearing::Keen,
+            hearing @ (Hearing::Shown(_) | Hearing::Aside | Hearing::Keen) => hearing,
         };
     }
 
     /// Whether a key that is pressed at `now` is for the question. Whoever puts it away allows nothing, so that is heard at
     /// any time.
     pub(crate) fn hears(&mut self, key: KeyEvent, now: Duration) -> bool {
-        if let Hearing::Typing(_) = self.hearing {
-            self.show(now, true);
+        match self.hearing {
+            Hearing::Shown(_) => self.show(now),
+            Hearing::Unseen | Hearing::Aside | Hearing::Keen => {}
         }
         self.hearing == Hearing::Keen || is_cancel(key)
     }
@@ -98,17 +121,47 @@ impl Dialog {
         self.hearing == Hearing::Keen
     }
 
-    /// Somebody wrote something else at `now`.
-    pub(crate) fn wait(&mut self, now: Duration) {
-        if let Hearing::Typing(last) = &mut self.hearing {
-            *last = now;
+    /// Whether it will take keys by itself, soon.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(self.hearing, Hearing::Unseen | Hearing::Shown(_))
+    }
+
+    /// Whether somebody writes something else while it lies there.
+    pub(crate) fn is_aside(&self) -> bool {
+        self.hearing == Hearing::Aside
+    }
+
+    /// Somebody writes something else. What was written before the question was drawn says nothing about what comes after.
+    pub(crate) fn step_aside(&mut self) {
+        if let Hearing::Shown(_) = self.hearing {
+            self.hearing = Hearing::Aside;
         }
+    }
+
+    /// Somebody who wrote something else turns to it; whether they did.
+    pub(crate) fn turn_to(&mut self, key: KeyEvent) -> bool {
+        let is_turn = self.hearing == Hearing::Aside && key.code == KeyCode::Tab;
+        if is_turn {
+            self.hearing = Hearing::Keen;
+        }
+        is_turn
     }
 
     /// Takes a key; the answer once there is one.
     pub(crate) fn key(&mut self, key: KeyEvent) -> Option<Answer> {
         if is_cancel(key) {
             return Some(Answer::Cancelled);
+        }
+        match key.code {
+            KeyCode::PageDown => {
+                self.page += 1;
+                return None;
+            }
+            KeyCode::PageUp => {
+                self.page = self.page.saturating_sub(1);
+                return None;
+            }
+            _ => {}
         }
         match self.field.key(key) {
             Step::Open => None,
@@ -124,31 +177,57 @@ impl Dialog {
     /// The question and its field, and where the cursor is.
     pub(crate) fn lines(&self, look: &Look<'_>, height: usize) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
         let theme = look.theme;
-        let mut lines = vec![self.head(look)];
+        let mut rows = Vec::new();
         for (text, style) in self.words() {
             let style = if style { theme.strong } else { theme.quiet };
-            let rows =
-                printable_lines(&text).flat_map(|row| wrap_plain(Line::styled(row.into_owned(), style), look.width));
-            lines.extend(rows.collect::<Vec<_>>());
+            for line in printable_lines(&text) {
+                let hanging = if line.starts_with(MARGIN) { Line::styled(MARGIN, style) } else { Line::default() };
+                rows.extend(wrap(Line::styled(line.into_owned(), style), look.width, &hanging));
+            }
         }
-        // The question gives way before the field does. Its beginning says who asks, and its end what for.
-        let room = height.saturating_sub(6).max(2);
-        if lines.len() > room && room < 4 {
-            lines.truncate(room);
-        } else if lines.len() > room {
-            let head = room / 2;
-            let tail = lines.split_off(lines.len() - (room - head - 1));
-            lines.truncate(head);
-            lines.push(Line::styled(LEFT_OUT, theme.warning));
-            lines.extend(tail);
-        }
+        // The question gives way before the field does.
+        let mut lines = vec![self.head(look)];
+        lines.extend(self.shown(rows, height.saturating_sub(6).max(2) - 1, look));
         let top = lines.len();
         let (field, cursor) = self.field.lines(look, height.saturating_sub(top + 1));
         lines.extend(field);
-        let hint =
-            if self.is_keen() { self.field.hint() } else { "one moment; keys still go to your message · esc cancel" };
+        let hint = match self.hearing {
+            Hearing::Keen => self.field.hint(),
+            Hearing::Unseen | Hearing::Shown(_) => "one moment; keys still go to your message · esc cancel",
+            Hearing::Aside => "tab answer this · esc cancel · you are writing your message",
+        };
         lines.push(shorten_line(Line::styled(hint, theme.quiet), look.width));
         (lines, cursor.map(|(row, column)| (top + row, column)))
+    }
+
+    /// As many rows of the question as there is room for, and what to press for the others. At first these are its beginning,
+    /// which says who asks, and its end, which says what for.
+    fn shown(&self, mut rows: Vec<Line<'static>>, room: usize, look: &Look<'_>) -> Vec<Line<'static>> {
+        let count = rows.len();
+        if count <= room {
+            return rows;
+        }
+        let told = |words: String| shorten_line(Line::styled(words, look.theme.warning), look.width);
+        // One row says which ones are shown.
+        let most = room.saturating_sub(1).max(1);
+        // After the last page it begins anew.
+        match self.page % (count.div_ceil(most) + 1) {
+            0 => {
+                let head = most.div_ceil(2);
+                let tail = rows.split_off(count - (most - head));
+                rows.truncate(head);
+                rows.push(told(format!("[… {} more rows: page down …]", count - most)));
+                rows.extend(tail);
+                rows
+            }
+            page => {
+                let first = (page - 1) * most;
+                let mut page: Vec<Line<'static>> = rows.into_iter().skip(first).take(most).collect();
+                let last = first + page.len();
+                page.push(told(format!("[rows {} to {last} of {count}: page down, page up]", first + 1)));
+                page
+            }
+        }
     }
 
     /// Says who asks. An extension chooses every word below it, and none here but its name.
@@ -158,7 +237,11 @@ impl Dialog {
             None => ("pi asks".to_owned(), theme.accent),
             Some(name) => (format!("extension {} asks", printable(name).replace('\n', " ")), theme.warning),
         };
-        let head = Line::from_iter([Span::styled("── ", theme.border), Span::styled(who, style), Span::raw(" ")]);
+        let left = self.deadline.map(|deadline| deadline.saturating_sub(look.now).as_millis().div_ceil(1000));
+        let left = left.map(|seconds| Span::styled(format!("· {seconds} s left "), theme.warning));
+        let head =
+            [Span::styled("── ", theme.border), Span::styled(who, style), Span::raw(" ")].into_iter().chain(left);
+        let head = Line::from_iter(head);
         let mut head = shorten_line(head, look.width);
         let rest = look.width.saturating_sub(line_width(&head));
         head.push_span(Span::styled("─".repeat(rest), theme.border));

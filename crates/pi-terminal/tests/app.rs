@@ -99,6 +99,7 @@ fn named(name: &str) -> KeyEvent {
             "down" => code = KeyCode::Down,
             "left" => code = KeyCode::Left,
             "back" => code = KeyCode::Backspace,
+            "pagedown" => code = KeyCode::PageDown,
             letter => code = KeyCode::Char(letter.chars().next().unwrap()),
         }
     }
@@ -122,7 +123,11 @@ fn hear(app: &mut App, event: Value) {
 }
 
 fn screen(app: &mut App) -> Vec<String> {
-    let frame = app.frame(40, 24, Duration::ZERO);
+    lines_at(app, Duration::ZERO)
+}
+
+fn lines_at(app: &mut App, now: Duration) -> Vec<String> {
+    let frame = app.frame(40, 24, now);
     assert!(frame.live.len() <= 24);
     let long: Vec<String> = frame
         .live
@@ -543,16 +548,18 @@ fn keys_that_were_meant_for_the_editor_answer_nothing() {
     assert_eq!(press_at(&mut app, "ty<enter><down>", at(10_001)), []);
     app.frame(40, 24, at(10_010));
     assert_eq!(press_at(&mut app, "ping<enter>", at(10_040)), []);
-    assert!(app.is_moving(), "the screen is drawn anew when it listens");
-    assert_eq!(press_at(&mut app, "!<enter>", at(10_600)), []);
-    assert_eq!(press_at(&mut app, "<enter>", at(11_250)), []);
     app.paste("?");
+    // Whoever thinks for a while goes on with the message, until they turn to the question.
+    assert_eq!(press_at(&mut app, "<enter>!<enter>", at(20_000)), []);
+    let lines = lines_at(&mut app, at(20_001));
+    assert!(lines.iter().any(|line| line.contains("I am typing?!")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("tab answer this")), "{lines:#?}");
     assert_eq!(
-        press_at(&mut app, "<enter>", at(12_000)),
+        press_at(&mut app, "<tab><enter>", at(20_002)),
         [chose("No")],
         "the first option is the one that allows nothing"
     );
-    assert_eq!(press_at(&mut app, "<enter>", at(12_001)), [say("I am typing!?", When::Steer)]);
+    assert_eq!(press_at(&mut app, "<enter>", at(20_003)), [say("I am typing?!", When::Steer)]);
 
     // Putting it away allows nothing, so that it need not wait; and whoever has read it chooses.
     let mut app = asked();
@@ -561,9 +568,49 @@ fn keys_that_were_meant_for_the_editor_answer_nothing() {
     assert_eq!(press_at(&mut app, "<esc>", at(10_020)), [cancelled]);
     let mut app = asked();
     app.frame(40, 24, at(10_010));
+    assert!(app.is_moving(), "the screen is drawn anew when it listens");
     app.frame(40, 24, at(10_710));
     assert!(shows(&mut app, "↑↓ choose"));
     assert_eq!(press_at(&mut app, "<down><enter>", at(10_711)), [chose("Yes, this once")]);
+}
+
+#[test]
+fn words_for_the_model_are_no_answer_to_a_question_that_has_just_come() {
+    let mut app = app();
+    let question = json!({ "type": "extension_ui_request", "requestId": "q1", "method": "input", "title": "k" });
+    hear(&mut app, question);
+    app.frame(40, 24, Duration::ZERO);
+    assert_eq!(press(&mut app, "fix the bug<enter>"), []);
+    let cancelled = Action::Answer { request: "q1".into(), answer: Answer::Cancelled };
+    assert_eq!(press_at(&mut app, "<enter><esc>", READ), [cancelled]);
+    assert_eq!(press_at(&mut app, "<enter>", READ), [say("fix the bug", When::Steer)]);
+}
+
+#[test]
+fn program_is_left_whoever_asks_and_however_often() {
+    let question = |id: &str| json!({ "type": "extension_ui_request", "requestId": id, "method": "editor", "title": "t", "prefill": "p" });
+    let (at, leave) = (Duration::from_millis, || Action::Leave(Wish::Quit));
+    // The next question is there before the second key is.
+    let mut app = app();
+    hear(&mut app, question("q1"));
+    app.frame(40, 24, Duration::ZERO);
+    let cancelled = Action::Answer { request: "q1".into(), answer: Answer::Cancelled };
+    assert_eq!(press_at(&mut app, "<ctrl+c>", at(5000)), [cancelled]);
+    hear(&mut app, question("q2"));
+    let lines = lines_at(&mut app, at(5100));
+    assert!(lines.iter().any(|line| line.contains("ctrl+c again leaves")), "{lines:#?}");
+    assert_eq!(press_at(&mut app, "<ctrl+c>", at(5200)), [leave()]);
+    // Also while it takes keys, and while it does not yet.
+    assert_eq!(press_at(&mut app, "<ctrl+d>", at(5300)), [leave()]);
+    app.frame(40, 24, at(9000));
+    assert_eq!(press_at(&mut app, "<ctrl+d>", at(9001)), [leave()]);
+    // A component has no more.
+    let render =
+        json!({ "type": "extension_ui_render", "requestId": "d1", "width": 80, "placement": "editor", "lines": [] });
+    let mut app = self::app();
+    hear(&mut app, render);
+    assert_eq!(press_at(&mut app, "<ctrl+c>", at(100)), [Action::Abort]);
+    assert_eq!(press_at(&mut app, "<ctrl+c>", at(200)), [leave()]);
 }
 
 #[test]
@@ -594,8 +641,53 @@ fn question_that_is_too_long_shows_its_beginning_and_its_end() {
         json!({ "type": "extension_ui_request", "requestId": "q1", "method": "select", "title": title,
         "options": ["No", "Yes"] }),
     );
-    assert!(shows(&mut app, "It asks for this:") && shows(&mut app, "[…]") && shows(&mut app, "and that is the end"));
-    assert!(shows(&mut app, "→ No"));
+    assert!(shows(&mut app, "It asks for this:") && shows(&mut app, "and that is the end"));
+    assert!(shows(&mut app, "more rows: page down …]") && shows(&mut app, "→ No"));
+}
+
+#[test]
+fn command_that_is_asked_about_can_be_read_to_its_end() {
+    let mut app = app();
+    let script: Vec<String> = (1..=60).map(|number| format!("│ echo {number:02}")).collect();
+    let title = format!("The model asks for exec:\n│ {}\n{}", "long ".repeat(12), script.join("\n"));
+    hear(
+        &mut app,
+        json!({ "type": "extension_ui_request", "requestId": "q1", "method": "select", "title": title,
+        "asker": { "by": "host", "approval": { "capability": "exec", "target": "…" } }, "options": ["No", "Yes, this once"] }),
+    );
+    app.frame(40, 24, Duration::ZERO);
+    let mut seen = screen(&mut app);
+    for _ in 0..12 {
+        press_at(&mut app, "<pagedown>", READ);
+        let page = screen(&mut app);
+        assert!(page.iter().any(|line| line.contains("→ No")), "the answers stay: {page:#?}");
+        seen.extend(page);
+    }
+    for line in &script {
+        assert!(seen.iter().any(|row| row.trim_end() == line), "{line} was never shown");
+    }
+    let quoted: Vec<&String> = seen.iter().filter(|row| row.contains("long")).collect();
+    assert!(!quoted.is_empty() && quoted.iter().all(|row| row.starts_with("│ ")), "{quoted:?}");
+    // The first option is still the one that is taken without a thought.
+    let answer = Answer::Select { value: "No".to_owned() };
+    assert_eq!(press_at(&mut app, "<enter>", READ), [Action::Answer { request: "q1".into(), answer }]);
+}
+
+#[test]
+fn time_that_a_question_names_is_counted_down() {
+    let mut app = app();
+    let question = json!({ "type": "extension_ui_request", "requestId": "q1", "method": "input", "title": "Name?",
+        "timeout": 30_000 });
+    let at = Duration::from_secs;
+    app.report(&Report::Event(Arc::new(serde_json::from_value(question).unwrap())), at(10));
+    let head = |app: &mut App, now| {
+        let frame = app.frame(60, 24, now);
+        let rows: Vec<String> = frame.live.iter().map(ToString::to_string).collect();
+        rows.into_iter().find(|row| row.contains("asks")).unwrap()
+    };
+    assert!(head(&mut app, at(10)).contains("asks · 30 s left ──"));
+    assert!(head(&mut app, at(25)).contains("asks · 15 s left ──"));
+    assert!(app.is_moving(), "the screen is drawn anew as time goes by");
 }
 
 #[test]

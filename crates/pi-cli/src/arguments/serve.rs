@@ -8,7 +8,7 @@ use clap::{
 };
 
 use pi_server::settings::{LogForm, LogLevel};
-use pi_wire::command::Lifecycle;
+use pi_wire::{ConnectionOptions, command::Lifecycle};
 
 use super::talk::{ExtensionArguments, KeptArguments, ModelArguments, ToldArguments, ToolArguments};
 
@@ -40,7 +40,7 @@ pub(crate) struct ServeArguments {
     #[arg(long)]
     pub(crate) stdio: bool,
     /// Who the client on standard input is, across starts of the server [default: somebody new each time]
-    #[arg(long, value_name = "NAME", requires = "stdio", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME", requires = "stdio", value_parser = client_id)]
     pub(crate) client_id: Option<String>,
     /// Whose lifecycle events the client on standard input is sent
     #[arg(long, value_enum, value_name = "WHOSE", requires = "stdio", default_value = "all")]
@@ -124,6 +124,14 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as server.maxSessions=10")?;
     let name = name.trim();
     Ok((name.strip_prefix("server.").unwrap_or(name).to_owned(), value.to_owned()))
+}
+
+/// By the rule for clients of all transports: their names become names of files.
+fn client_id(text: &str) -> Result<String, String> {
+    match ConnectionOptions::from_pairs([("clientId", text)]) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(faults) => Err(faults.first().map_or_else(String::new, |fault| fault.fault.to_string())),
+    }
 }
 
 #[cfg(test)]

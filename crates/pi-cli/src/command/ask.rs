@@ -19,7 +19,7 @@ use pi_provider::{
     request::{Change, ChangeKind},
 };
 use pi_redact::Evidence;
-use pi_transcript::{Spent, StopReason, ThinkingLevel, Usage, json::Open};
+use pi_transcript::{Spent, StopReason, ThinkingLevel, ToolCallId, Usage, json::Open};
 use serde_json::{Value, json};
 
 use self::{form::Form, prompt::Asked, screen::Screen};
@@ -180,6 +180,9 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     for id in &cut {
         console.note(&format!("call {id} ends in the middle of its arguments: it must not be run"));
     }
+    for (id, reason) in assembly::malformed_calls(&answered.message) {
+        console.note(&format!("the arguments of call {id} are no JSON object ({reason}): it must not be run"));
+    }
     if let Some(word) = assembly::paused(&answered.message) {
         console.note(&format!("the provider paused its turn ({word}): the answer may go on if it is asked to"));
     }
@@ -226,6 +229,8 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
     let said = answered.message.usage.known().filter(|usage| usage.cost.total_from_provider.is_some());
     let has_prices = chosen.pricing().is_some();
     let is_refusal = assembly::is_refusal(&answered.message);
+    let malformed: Vec<ToolCallId> =
+        assembly::malformed_calls(&answered.message).into_iter().map(|(id, _)| id).collect();
     json!({
         "message": answered.message,
         // Zeros would be a claim: what nobody counted, or has a price for, is null.
@@ -250,6 +255,7 @@ fn last_line(answered: &Answered, asking: &Asking<'_>, exit: Exit) -> Value {
         "form_fault": null,
         "exit_code": exit as u8,
         "unfinished_calls": assembly::unfinished_calls(&answered.message),
+        "malformed_calls": malformed,
         "missing_call": form::missing_call(&asking.arguments.how.tool_choice, &answered.message),
     })
 }

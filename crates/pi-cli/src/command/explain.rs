@@ -215,7 +215,7 @@ fn places(arguments: &ExplainArguments, environment: &Environment) -> Result<Pla
     if let Some(own) = arguments.manifest.as_deref().map(absolute).as_deref().and_then(Path::parent) {
         places = places.with(Root::Own, &text(own)).map_err(|fault| bad("the extension's folder", own, fault))?;
     }
-    Ok(places)
+    Ok(places.for_extension())
 }
 
 fn bad(what: &'static str, path: &Path, source: pi_policy::PathFault) -> Failure {

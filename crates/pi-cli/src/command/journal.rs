@@ -80,7 +80,11 @@ fn show(arguments: &JournalShowArguments, environment: &Environment, console: &m
             let rows: Vec<Vec<Cell>> = commands.iter().map(row).collect();
             table::show(&COLUMNS, &rows, console);
             if commands.is_empty() {
-                console.remark("no command that changed something fits");
+                let is_filtered = arguments.session.is_some() || arguments.id.is_some();
+                console.remark(match is_filtered {
+                    true => "no command that changed something fits",
+                    false => "no command has changed anything yet",
+                });
             } else if is_truncated {
                 console.remark("there are older ones: --limit shows more");
             }

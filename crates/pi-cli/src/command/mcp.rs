@@ -7,6 +7,7 @@ mod test;
 
 use pi_guests::mcp::{
     Origin, Server,
+    entry::safe_name,
     places::{self, Found, Notice, Where},
 };
 
@@ -79,7 +80,7 @@ fn unused_in(found: &Found) -> Vec<Unused> {
 
 /// The server of this name, or why it cannot be used.
 pub(crate) fn named<'a>(name: &str, found: &'a Found) -> Result<&'a Server, Failure> {
-    let server = found.servers.iter().find(|server| server.name == name);
+    let server = found.servers.iter().find(|server| server.name == safe_name(name));
     server.ok_or_else(|| match unused_in(found).into_iter().find(|unused| unused.name == name) {
         Some(unused) => McpFailure::Unused(unused).into(),
         None => McpFailure::Unknown { name: name.to_owned(), elsewhere: None }.into(),

@@ -23,6 +23,7 @@ use futures_util::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnorde
 use pi_provider::breaker::Breakers;
 use pi_redact::{Evidence, Redactor};
 use pi_server::{
+    bustle::Busy,
     connection::{Identity, STDIO},
     door::{Door, NotLoopback, Rule},
     journal::{Earlier, JournalError},
@@ -41,7 +42,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    floor::{Counter, Floor, Sent},
+    floor::{Cleared, Counter, Floor, Sent},
     shelf::Shelf,
 };
 use super::{config, journal, talk::stop::Stops};
@@ -285,11 +286,14 @@ async fn work(
     (stop, mut stops): (&CancellationToken, Stops),
     console: &mut Console,
 ) {
-    let mut beginning = FuturesUnordered::new();
+    let (mut clearing, mut beginning) = (FuturesUnordered::new(), FuturesUnordered::new());
+    // Also for a command that only looks, where it finds a session asleep.
+    let clear = async |sent| (server.hall().bustle.enter(), floor.clear(sent).await);
     loop {
         tokio::select! {
-            Some(sent) = orders.recv() => {
-                beginning.extend(begin_session(floor, server, sent, console).await);
+            Some(sent) = orders.recv() => clearing.push(clear(sent)),
+            Some((busy, cleared)) = clearing.next() => {
+                beginning.extend(begin_session(floor, busy, cleared, console).await);
             }
             Some(notes) = beginning.next() => tell(&notes, console),
             asked = stops.next() => {
@@ -306,8 +310,9 @@ async fn work(
     let mut ended = std::pin::pin!(ended);
     loop {
         tokio::select! {
-            Some(sent) = orders.recv() => {
-                beginning.extend(begin_session(floor, server, sent, console).await);
+            Some(sent) = orders.recv() => clearing.push(clear(sent)),
+            Some((busy, cleared)) = clearing.next() => {
+                beginning.extend(begin_session(floor, busy, cleared, console).await);
             }
             Some(notes) = beginning.next() => tell(&notes, console),
             _ = stops.next() => server.hurry().await,
@@ -319,13 +324,11 @@ async fn work(
 /// Reads what a session is made of. What is left of its beginning is handed back, and says what was odd about it.
 async fn begin_session<'a>(
     floor: &Floor<'_>,
-    server: &'a Server,
-    sent: Sent,
+    busy: Busy<'a>,
+    cleared: Cleared,
     console: &mut Console,
 ) -> Option<LocalBoxFuture<'a, Vec<String>>> {
-    // Also for a command that only looks, where it finds a session asleep.
-    let busy = server.hall().bustle.enter();
-    let begun = floor.serve(sent, console).await;
+    let begun = floor.serve(cleared, console).await;
     log_notes(console);
     let begun = begun?;
     Some(Box::pin(async move {

@@ -114,7 +114,7 @@ async fn sit(
     let mut ground = Ground::survey(environment)?;
     let policy = workshop::policy(environment)?;
     let is_first_for_a_person = audience == Audience::Person && matches!(start, Start::First(_));
-    let heard = project_trust::ask(&ground, &arguments.extensions, environment).await;
+    let heard = project_trust::ask(&ground, &arguments.extensions, environment).await.unwrap_or_default();
     heard.notes.iter().for_each(|note| console.note(note));
     if let Some(decided) = heard.decided {
         ground = ground.settled(decided, environment);

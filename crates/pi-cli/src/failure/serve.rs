@@ -102,6 +102,7 @@ impl ServeFailure {
                 | JournalError::Busy(_)
                 | JournalError::Disk(_)
                 | JournalError::TooLarge { .. }
+                | JournalError::AtCeiling { .. }
                 | JournalError::Database(_)),
             )) => error.hint().to_owned(),
             Self::Start(StartError::Journal(_)) => {

@@ -355,7 +355,7 @@ impl Company {
         let (place, member) = self.find(id)?;
         let mut found = self.look().await;
         let withheld = found.off.by_project(id);
-        let server = found.servers.iter().find(|server| mcp::guest_id(&server.name).as_str() == id).cloned();
+        let server = found.servers.iter().find(|server| GuestId::of_server(&server.name).as_str() == id).cloned();
         let withheld = withheld.or_else(|| server.as_ref().and_then(disabled));
         let is_off = withheld.is_some() || (say == Say::AsWritten && found.off.holds(id));
         match withheld {

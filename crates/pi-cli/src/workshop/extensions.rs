@@ -4,19 +4,26 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    future::ready,
+    io,
+    net::{IpAddr, Ipv4Addr},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use futures_util::future::join_all;
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
 use pi_extc::CacheFault;
 use pi_exthost::{
-    Dispatcher, Fittings, GrantsFile, Guests, KeyRing, Ledger, ProxyFinder, Rulebook, SystemResolver, Trace,
+    Dispatcher, Fittings, GrantsFile, GuestId, Guests, KeyRing, Ledger, ModelList, ProxyFinder, Resolver, Rulebook,
+    SystemResolver, Trace,
     guest::{Flag, FlagDefault},
     launcher::{LaunchFault, Launcher, Prepared, Source},
     ledger::{self, LedgerFault},
-    port::{Mode, SessionPort},
+    port::{Mode, ModelInfo, SessionPort},
 };
 use pi_extproto::connector::environment::Credential;
 use pi_guests::{
@@ -30,7 +37,7 @@ use pi_provider::transport::Proxies;
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
     Switch,
-    models::Models,
+    models::{Choice, Models},
     settings::{self, Files, Origin, Settings, change, trust::Trust},
 };
 use pi_tools::{
@@ -115,6 +122,8 @@ pub(crate) struct Bench {
     pub(crate) record_redactor: Arc<Redactor>,
     /// Raw keys, for extensions that were granted to have them.
     pub(crate) keys: Option<KeyRing>,
+    /// What extensions are told of models while they load.
+    pub(crate) models: Option<ModelList>,
 }
 
 impl Off {
@@ -166,7 +175,7 @@ impl Extensions {
             return Err(SessionFailure::Unloaded { problems }.into());
         }
         if let Some(path) = &arguments.trace_protocol {
-            let unusable = |error: std::io::Error| SessionFailure::Unusable {
+            let unusable = |error: io::Error| SessionFailure::Unusable {
                 option: "--trace-protocol",
                 value: path.display().to_string(),
                 why: error.to_string(),
@@ -196,7 +205,11 @@ impl Extensions {
             launcher,
             policy: policy.clone(),
             project,
-            base: server_base(&ground.directory, environment, mcp::Limits::default()),
+            base: server_base(
+                &ground.directory,
+                environment,
+                mcp::Limits { retries_first: true, ..mcp::Limits::default() },
+            ),
             needs_servers: false,
             environment: environment.clone(),
             logs: logs(environment),
@@ -234,7 +247,7 @@ impl Extensions {
         }
     }
 
-    /// The same for what a harness plays.
+    /// The same for what a harness plays, if it is a scenario of one: other machines take no part in it.
     #[must_use]
     pub(crate) fn in_scenario(self, scenario: Option<String>) -> Self {
         Self { scenario, ..self }
@@ -272,6 +285,9 @@ impl Extensions {
             let servers = mcp::places::find(&places, &env::lookup);
             found.notices.extend(servers.notices.iter().map(ToString::to_string));
             found.servers = servers.servers;
+            if let Some(Err(fault)) = self.base.pins.as_ref().map(|pins| pins.meet(&found.servers)) {
+                found.notices.push(format!("{fault}; {}", fault.hint()));
+            }
         }
         found
     }
@@ -348,7 +364,7 @@ impl Extensions {
     /// The servers that are started with a session, by name.
     pub(super) fn servers(&self) -> Vec<String> {
         let Found { servers, off, .. } = self.look();
-        let is_on = |server: &Server| !server.is_disabled && !off.holds(mcp::guest_id(&server.name).as_str());
+        let is_on = |server: &Server| !server.is_disabled && !off.holds(GuestId::of_server(&server.name).as_str());
         servers.into_iter().filter(is_on).map(|server| server.name).collect()
     }
 
@@ -400,7 +416,7 @@ impl Extensions {
         bench: &Bench,
         trace: Option<Trace>,
     ) -> Result<Dispatcher, String> {
-        let Bench { tools, tooling, queue, folders, record_redactor: _, keys } = bench;
+        let Bench { tools, tooling, queue, folders, record_redactor: _, keys, models } = bench;
         let scratch = &self.environment.scratch;
         scratch.make().map_err(|error| format!("{} cannot be made: {error}", scratch.path().display()))?;
         let rulebook = match &self.environment.agent_directory {
@@ -418,13 +434,27 @@ impl Extensions {
             queue: Arc::clone(queue),
             folders: folders.clone(),
             variables: env::all().map(|(name, value)| (text(name), text(value))).collect(),
-            resolver: Arc::new(SystemResolver),
-            proxy: proxy(),
+            resolver: if self.scenario.is_some() { Arc::new(Nowhere) } else { Arc::new(SystemResolver) },
+            proxy: if self.scenario.is_some() { None } else { proxy() },
             keys: keys.clone(),
+            models: models.clone(),
             trace,
             limits: pi_exthost::Limits::default(),
             now,
         }))
+    }
+}
+
+/// No other machine takes part in what a harness plays: names lead nowhere, but for the one of this machine.
+struct Nowhere;
+
+impl Resolver for Nowhere {
+    fn resolve<'a>(&'a self, name: &'a str, _: u16) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        let found = match name {
+            "localhost" => Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)]),
+            _ => Err(io::Error::new(io::ErrorKind::NotFound, "names lead nowhere in a rehearsal")),
+        };
+        ready(found).boxed()
     }
 }
 
@@ -448,6 +478,14 @@ pub(crate) fn key_ring(models: Models) -> KeyRing {
         let credential =
             found.map(|found| Credential { api_key: Some(found.secret.expose().to_owned()), headers: Vec::new() });
         Box::pin(async move { credential })
+    })
+}
+
+/// The models of all providers that somebody trusts, with or without a credential.
+pub(crate) fn model_list(models: Models) -> ModelList {
+    Arc::new(move || {
+        let info = |(choice, is_usable): (Arc<Choice>, bool)| ModelInfo { model: choice.model().clone(), is_usable };
+        models.listed().into_iter().map(info).collect()
     })
 }
 

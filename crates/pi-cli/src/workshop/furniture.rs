@@ -142,14 +142,14 @@ impl Furniture {
 impl Furnished {
     /// What a session takes over of it.
     pub(crate) fn furnishing(&self) -> Furnishing {
-        let Settings { retry, steering_mode, follow_up_mode, .. } = self.settings;
+        let Settings { retry, steering_mode, follow_up_mode, server_wait, .. } = self.settings;
         let settings::Compaction { enabled, reserve_tokens, keep_recent_tokens } = self.settings.compaction;
         let compaction = cut::Settings { enabled, reserve_tokens, keep_recent_tokens };
         Furnishing {
             composer: Arc::clone(&self.composer),
             system: Arc::clone(&self.system),
             policy: Arc::clone(&self.policy),
-            habits: Habits { retry, compaction, steering: steering_mode, follow_up: follow_up_mode },
+            habits: Habits { retry, compaction, steering: steering_mode, follow_up: follow_up_mode, server_wait },
         }
     }
 

@@ -841,6 +841,26 @@ fn model_that_embeds_is_not_asked_by_itself() {
     }
 }
 
+/// A key that is wrong is not a key that is missing, and who asks for one is there.
+#[test]
+fn server_that_refuses_is_told_where_the_demo_is_asked_in_its_place() {
+    let running = Running::new(Script::new().otherwise(Reply::json(401, &json!({"error": {"message": "no"}}))));
+    let world = quiet_world();
+    world.remove("agent/providers/ollama.yaml");
+    let run = |key: Option<&str>| {
+        let mut command = world.command("ask Hi");
+        command.env("PI_CODING_AGENT_DIR", "agent").env("OLLAMA_HOST", running.server.address().to_string());
+        key.map(|key| command.env("OLLAMA_API_KEY", key));
+        running.without_address(&shown(&command.output().expect("pi runs")))
+    };
+    let server = "the server at http://HOST, where ollama is looked for (401),";
+    let told = run(None);
+    assert!(told.contains(&format!("asking demo/demo: there is no credential, and {server} wants one")), "{told}");
+    let told = run(Some("wrong-key-1"));
+    let expected = format!("asking demo/demo: {server} wants another credential than the one that is set");
+    assert!(told.contains(&expected) && !told.contains("wrong-key-1"), "{told}");
+}
+
 /// Ollama says only when it is asked that a model takes no tools.
 #[test]
 fn model_without_tools_is_told_of_them_in_words() {

@@ -289,6 +289,17 @@ fn rejected_file_is_named_where_its_provider_is_missed() {
     assert!(shown.contains("error: there is no provider acme; p/acme.yaml was rejected\n"), "{shown}");
 }
 
+/// What is wrong with two files of one name is to be seen in neither of them.
+#[test]
+fn clash_of_two_files_is_told_with_what_to_do() {
+    let good = manifest("acme", "http://127.0.0.1:9/v1");
+    let world = World::new().with("p/a.yaml", good.clone()).with("p/b.yaml", good);
+    let shown = world.run("models acme --provider-dir p");
+    assert!(shown.contains("note: p/b.yaml:"), "{shown}");
+    assert!(shown.contains("hint: give one of them another id, or keep them in different sources"), "{shown}");
+    assert!(!shown.contains("provider validate"), "{shown}");
+}
+
 #[test]
 fn provider_is_tested_with_the_model_behind_its_name() {
     let running = Running::new(Script::new().otherwise(refusal(404, "not_found", "No such model.")));

@@ -46,6 +46,12 @@ fn model_that_cannot_take_what_is_attached_is_not_asked() {
     hint: ask one that can: --model sees/small
     --- exit 2
     ");
+    let wide = "    wide: { modalities: { input: [text, image], output: [text] } }\n";
+    let blind = manifest("zeta", &running.base_url()).replace("input: [text, image]", "input: [text]");
+    let zeta = world.with("agent/providers/zeta.yaml", format!("{blind}{wide}"));
+    let told = run(&zeta, "ask What? --image small.png --model zeta", &["ZETA_KEY", "SEES_KEY"]);
+    assert!(told.contains("hint: ask one that can: --model zeta/wide, --model sees/small"), "{told}");
+    let world = zeta;
     assert_snapshot!(run(&world, "ask What? @a.pdf --model sees/small", &both), @r"
     --- on standard error
     error: sees/small cannot take a.pdf: it does not read documents

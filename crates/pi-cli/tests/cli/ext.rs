@@ -193,6 +193,18 @@ fn what_is_no_component_is_refused_with_what_to_do() {
 }
 
 #[test]
+fn what_cannot_be_an_extension_is_not_built() {
+    let world = World::new().with("empty.wasm", "\0asm\u{d}\0\u{1}\0").with("hi.md", "\"hi\"");
+    let shown = run(&world, "ext build empty.wasm");
+    assert!(shown.contains("it does not export pi:extension/guest") && shown.ends_with("--- exit 1"), "{shown}");
+    assert!(!world.path().join("dist").exists());
+    let shown = run(&world, "ext scan empty.wasm");
+    assert!(shown.contains("empty.wasm") && shown.ends_with("--- exit 1"), "{shown}");
+    let shown = run(&world, "ext build hi.md");
+    assert!(shown.contains("is neither TypeScript or JavaScript nor a component"), "{shown}");
+}
+
+#[test]
 fn nothing_is_written_over_somebodys_work() {
     let world = World::new().with("greeter/index.ts", "mine");
     let shown = run(&world, "ext new greeter --engine js");
@@ -329,6 +341,18 @@ fn tried_tool_gets_arguments_as_in_a_session() {
         shown.contains(r#""error":"The arguments do not fit:\n- by: "#) && shown.ends_with("--- exit 1"),
         "{shown}"
     );
+}
+
+#[test]
+fn tried_tool_and_command_that_throw_say_where() {
+    let source = "export default (pi) => {\n  pi.registerTool({ name: 'fail', description: 'Fails', parameters: { type: 'object' },\n    \
+                  execute: async () => { throw new Error('no milk'); } });\n  \
+                  pi.registerCommand('fail', { handler: async () => { throw new Error('no honey'); } });\n};";
+    let world = World::new().with("failing.ts", source);
+    let shown = run(&world, "ext run-tool failing.ts fail {}");
+    assert!(shown.contains(r#""error":"no milk ("#) && shown.contains("failing.ts:3:"), "{shown}");
+    let shown = run(&world, "ext run-command failing.ts fail");
+    assert!(shown.contains(r#""error":"no honey ("#) && shown.contains("failing.ts:4:"), "{shown}");
 }
 
 #[test]

@@ -717,9 +717,12 @@ fn keys_in_the_address_of_one_model_are_shown_nowhere() {
 
 #[test]
 fn keys_in_addresses_and_headers_are_shown_nowhere() {
-    let written = GOOD.replace("https://acme.example/v1", "\"https://acme.example/v1?tenant=planted-1&v=${V}\"")
+    let written = GOOD
+        .replace("https://acme.example/v1", "\"https://acme.example/v1?tenant=planted-1&v=${V}\"")
+        .replace("chat: /chat/completions", "chat: /chat/completions?token=planted-7")
+        .replace("auth: { type", "auth: { key: planted-8, type")
         + "provider_contract: { request_mapping: { required_headers: [{ name: x-org, value: planted-2 }, { name: x-who, value: \"${WHO}\" }] } }
-services: { list_models: { path: /models, headers: { x-org: planted-3, x-who: \"${WHO}\" }, query_params: { key: planted-4, limit: \"5\" } } }
+services: { list_models: { path: \"/models?key=planted-9\", headers: { x-org: planted-3, x-who: \"${WHO}\" }, query_params: { key: planted-4, limit: \"5\" } } }
 ";
     let world = World::new().with("p/acme.yaml", written);
     let run = |line: &str| {
@@ -737,7 +740,12 @@ services: { list_models: { path: /models, headers: { x-org: planted-3, x-who: \"
     assert_eq!(value["services"]["list_models"]["headers"], json!({"x-org": "***", "x-who": "${WHO}"}));
     assert_eq!(value["services"]["list_models"]["query_params"], json!({"key": "***", "limit": "5"}));
     let request = run("ask Hi --provider-dir p --model acme/m --dry-run");
-    assert!(request.contains("POST https://acme.example/v1/chat/completions?tenant=***&v=***\n"), "{request}");
+    assert_eq!(value["services"]["list_models"]["path"], "/models?key=***");
+    assert_eq!(value["endpoints"]["chat"]["path"], "/chat/completions?token=***");
+    assert!(
+        request.contains("POST https://acme.example/v1/chat/completions?token=***&tenant=***&v=***\n"),
+        "{request}"
+    );
     assert!(request.contains("\nx-org: ***\nx-who: ***\n"), "{request}");
     let machine = run("ask Hi --provider-dir p --model acme/m --dry-run --json");
     let hidden = r#""hidden":[{"header":"x-org"},{"header":"x-who"},{"header":"authorization"}]"#;

@@ -82,6 +82,36 @@ fn manifest_of_an_untrusted_project_does_not_run() {
     }
 }
 
+/// What a project calls its providers takes no name away from models that could be asked before.
+#[test]
+fn names_of_an_untrusted_project_hide_no_models() {
+    let running = server();
+    let own = json!({"providers": {"workshop": {"baseUrl": running.base_url(), "api": "openai-completions",
+        "models": [{"id": "small"}, {"id": "vendor/wide"}]}}});
+    let stranger = |names: &str| {
+        let manifest = format!(
+            "{names}\nprotocol_version: \"2.0\"
+endpoint: {{ base_url: http://127.0.0.1:9/v1, chat: /chat, auth: {{ type: none }} }}
+error_classification: {{ by_http_status: {{ \"400\": invalid_request }} }}
+"
+        );
+        quiet_world().with("agent/models.json", own.to_string()).with(".pi/providers/b.yaml", manifest)
+    };
+    for (names, model) in [
+        ("id: small", "small"),
+        ("id: other\naliases: [small]", "small"),
+        ("id: vendor", "vendor/wide"),
+        ("id: smal", "smal"),
+    ] {
+        for arguments in ["ask Hi", "-p Hi --no-session"] {
+            let shown = run(&stranger(names), &running, &format!("{arguments} --model {model}"));
+            assert!(shown.starts_with("ok") && shown.ends_with("--- exit 0"), "{names} {arguments}\n{shown}");
+        }
+    }
+    let shown = run(&stranger("id: alone"), &running, "ask Hi --model alone");
+    assert!(shown.contains("alone comes from a project that nobody has trusted"), "{shown}");
+}
+
 #[test]
 fn server_of_an_untrusted_project_is_neither_looked_for_nor_chosen() {
     let running = server();

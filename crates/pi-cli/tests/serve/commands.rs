@@ -251,6 +251,39 @@ fn sessions_are_found_by_what_was_said_first_loaded_or_not() {
 }
 
 #[test]
+fn compaction_leaves_the_opening_of_a_session_its_length_and_where_it_can_be_forked() {
+    let mut script = Script::new();
+    for answer in ["One.", "Two.", "Three.", "In short: much was said."] {
+        script = script.then(Answer::new().text(answer).usage(10, 2).reply());
+    }
+    let mut serving = Serving::prepared(script, &[], |room| {
+        write(&room.at("agent/settings.json"), br#"{"compaction": {"keepRecentTokens": 3, "reserveTokens": 100}}"#);
+    });
+    let told = json!({"firstMessage": "first", "messageCount": 6});
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        for question in ["first", "second", "third"] {
+            let said = json!({"type": "prompt", "id": question, "sessionId": "s", "message": question});
+            check(&client.ask(&said).await, &json!({"success": true}));
+        }
+        listed(&mut client).await.iter().for_each(|session| check(session, &told));
+        let compacted = client.ask(&json!({"type": "compact", "id": "c", "sessionId": "s"})).await;
+        check(&compacted, &json!({"success": true}));
+        listed(&mut client).await.iter().for_each(|session| check(session, &told));
+        let found = client.ask(&json!({"type": "list_sessions", "id": "found", "search": "FIRST"})).await;
+        check(&found, &json!({"data": {"sessions": [{"sessionId": "s"}]}}));
+    });
+    // Also of one that is read from disk, with a summary in the place of how it began.
+    serving.restart(Signal::SIGTERM);
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        let forks = client.ask(&json!({"type": "get_fork_messages", "id": "f", "sessionId": "s"})).await;
+        check(&forks, &json!({"data": {"messages": [{"text": "first"}, {"text": "second"}, {"text": "third"}]}}));
+        listed(&mut client).await.iter().for_each(|session| check(session, &told));
+    });
+}
+
+#[test]
 fn both_lists_tell_what_was_said_first_without_the_files_before_it() {
     let mut serving = Serving::start(Script::new().then(Answer::new().text("A fence.").usage(10, 2).reply()));
     let message = format!("<file name=\"/p/fence.txt\">\n{}\n</file>\n\nWhat is\nin it?", "wood ".repeat(1000));

@@ -27,7 +27,7 @@ use pi_server::{
     workshop::{Made, MakeError, Order, Workshop},
 };
 use pi_session::{
-    Blueprint, Post, Storage, Switch,
+    Blueprint, Lapse, Post, Storage, Switch,
     directory::{Catalogue, Stored},
     input::{self, Composer, ImageRule, Mentions},
     models::{Keys, Models},
@@ -170,11 +170,14 @@ impl Makers {
             system: Arc::default(),
             guests: Arc::new(guests),
             mode: Mode::Server,
+            // So short that it is seen what keeps a question open.
+            lapse: Lapse::After(Duration::from_millis(1)),
             is_project_trusted: true,
             retry: RetrySettings::default(),
             compaction: pi_session::cut::Settings::default(),
             steering: Delivery::OneAtATime,
             follow_up: Delivery::OneAtATime,
+            server_wait: Duration::from_secs(10),
             composer: Arc::new(composer(&self.folder)),
             beginning: order.beginning,
             owner: order.owner,

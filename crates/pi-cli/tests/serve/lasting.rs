@@ -167,12 +167,74 @@ fn label_is_put_while_the_agent_works() {
     });
 }
 
+/// What the model may use is chosen for the agent: to go back in what was said gives nothing back that was taken away.
 #[test]
-fn new_conversation_goes_on_with_the_tools_and_the_thinking_that_were_chosen() {
+fn fork_goes_on_with_what_is_offered_by_now_and_keeps_its_name() {
+    let mut serving = Serving::prepared(answers(), &[], with_skill);
+    let chosen = || (vec!["read".to_owned()], json!(false));
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        ask(&mut client, "set_session_name", json!({"name": "Kept"})).await;
+        ask(&mut client, "prompt", json!({"message": "one"})).await;
+        ask(&mut client, "prompt", json!({"message": "two"})).await;
+        ask(&mut client, "set_active_tools", json!({"tools": ["read"]})).await;
+        ask(&mut client, "set_context_source", json!({"sourceId": "skill:sail", "enabled": false})).await;
+        let said = ask(&mut client, "get_fork_messages", json!({})).await;
+        let entry = |index: usize| said["messages"][index]["entryId"].clone();
+        ask(&mut client, "fork", json!({"entryId": entry(1)})).await;
+        assert_eq!(offered(&mut client).await, chosen());
+        ask(&mut client, "prompt", json!({"message": "another"})).await;
+        assert_eq!(sent(&serving.room), (vec!["read".to_owned()], false));
+        // Before anything was said.
+        ask(&mut client, "fork", json!({"entryId": entry(0)})).await;
+        assert_eq!(offered(&mut client).await, chosen());
+    });
+    serving.restart(Signal::SIGKILL);
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        assert_eq!(ask(&mut client, "get_state", json!({})).await["sessionName"], "Kept");
+        assert_eq!(offered(&mut client).await, chosen());
+    });
+}
+
+#[test]
+fn session_in_which_nothing_was_said_is_told_as_such() {
+    let serving = Serving::start(answers());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let export = json!({"type": "export_html", "id": "e", "sessionId": "s"});
+        let fork = json!({"type": "fork", "id": "f", "sessionId": "s", "entryId": "nowhere"});
+        for command in [export, fork] {
+            let answer = client.ask(&command).await;
+            assert!(answer["error"].as_str().is_some_and(|it| it.contains("nothing was said")), "{answer}");
+        }
+    });
+}
+
+/// What is told of a session is of the place to which somebody went in it.
+#[test]
+fn messages_are_counted_anew_where_somebody_goes() {
+    let serving = Serving::start(answers());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        for message in ["one", "two", "three"] {
+            ask(&mut client, "prompt", json!({"message": message})).await;
+        }
+        assert_eq!(ask(&mut client, "get_state", json!({})).await["messageCount"], 6);
+        let said = ask(&mut client, "get_fork_messages", json!({})).await;
+        ask(&mut client, "navigate_tree", json!({"targetId": said["messages"][1]["entryId"]})).await;
+        assert_eq!(ask(&mut client, "get_messages", json!({})).await["messages"].as_array().map(Vec::len), Some(2));
+        assert_eq!(ask(&mut client, "get_state", json!({})).await["messageCount"], 2);
+    });
+}
+
+#[test]
+fn new_conversation_goes_on_with_what_was_chosen() {
     let serving = Serving::prepared(answers(), &[], with_skill);
     serving.block_on(async {
         let mut client = serving.with_session("?clientId=c").await;
         ask(&mut client, "set_active_tools", json!({"tools": ["read", "ls"]})).await;
+        ask(&mut client, "set_context_source", json!({"sourceId": "skill:sail", "enabled": false})).await;
         ask(&mut client, "set_thinking_level", json!({"level": "high"})).await;
         let before = ask(&mut client, "get_state", json!({})).await;
         ask(&mut client, "new_session", json!({})).await;
@@ -180,7 +242,7 @@ fn new_conversation_goes_on_with_the_tools_and_the_thinking_that_were_chosen() {
         assert_ne!(after["sessionFile"], before["sessionFile"], "{after}");
         assert_eq!(after["thinkingLevel"], before["thinkingLevel"], "{after}");
         ask(&mut client, "prompt", json!({"message": "Hello"})).await;
-        assert_eq!(sent(&serving.room).0, ["read", "ls"]);
+        assert_eq!(sent(&serving.room), (vec!["read".to_owned(), "ls".to_owned()], false));
     });
 }
 

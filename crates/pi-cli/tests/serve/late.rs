@@ -78,6 +78,8 @@ fn summary_of_a_branch_that_takes_too_long_changes_nothing() {
 fn signal_is_heard_while_an_extension_never_loads() {
     let mut serving = Serving::prepared(Script::new(), &[], |room| {
         write(&room.at("agent/extensions/stuck.ts"), b"export default () => new Promise(() => {});");
+        // So that extensions are asked whether the project is trusted, too.
+        write(&room.project().join(".pi/prompts/brought.md"), b"Do it.");
     });
     let mut client = serving.block_on(async {
         let mut client = serving.connect("").await;

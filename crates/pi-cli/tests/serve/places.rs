@@ -30,6 +30,26 @@ async fn load(client: &mut Client, id: &str, path: &Path) -> Value {
     client.ask(&json!({"type": "load_session", "id": id, "sessionPath": path})).await
 }
 
+/// Every session has a name by which it can be asked for and removed, whatever its file says.
+#[test]
+fn file_whose_id_nobody_could_name_gets_another() {
+    let serving = Serving::start(Script::new());
+    let (sessions, project) = (serving.room.at("project/.pi/sessions"), serving.room.project());
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        for (number, id) in ["", "../../evil", "x y", &"L".repeat(300)].into_iter().enumerate() {
+            let file = sessions.join(format!("{number}.jsonl"));
+            write(&file, &stored(id, &project));
+            let loaded = load(&mut client, &format!("l{number}"), &file).await;
+            check(&loaded, &json!({"success": true}));
+            let name = &loaded["data"]["sessionId"];
+            assert_ne!(name, id);
+            let delete = json!({"type": "delete_session", "id": format!("d{number}"), "sessionId": name});
+            check(&client.ask(&delete).await, &json!({"success": true}));
+        }
+    });
+}
+
 fn put_link(place: &Path, target: &Path) {
     std::fs::rename(place, place.with_extension("away")).expect("it can be moved");
     symlink(target, place).expect("a link");

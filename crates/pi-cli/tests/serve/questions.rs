@@ -195,3 +195,31 @@ async fn abort_takes_an_open_question_back() {
     assert!(fits(&resolved, &json!({"requestId": asked["requestId"], "outcome": "cancelled"})), "{resolved}");
     assert_eq!(client.answer("p").await["code"], "aborted");
 }
+
+/// The sessions of this house give up within a millisecond what nobody sees.
+#[tokio::test]
+async fn question_that_a_client_sees_waits_and_lapses_when_the_last_one_is_gone() {
+    let question = json!({"method": "input", "title": "Name?"});
+    let script = format!("{}\nask {question}\nanswer seen", asking(&question, "").trim_end());
+    let house = House::open(looking(), &[&script]).await;
+    let (mut one, mut other) = (house.client("one").await, house.client("other").await);
+    prompt(&mut one).await;
+    let asked = event(&mut one, "extension_ui_request").await;
+    assert_eq!(asked.get("timeout"), None, "nobody named a time: {asked}");
+    let gone = other.ask(&json!({"type": "unsubscribe", "id": "u", "sessionId": "s"})).await;
+    assert_eq!(gone["success"], true, "{gone}");
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_millis(50) {
+        let state = one.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
+        assert_eq!(state["success"], true, "{state}");
+    }
+    let taken = one.ask(&response("r", &asked, &json!({"method": "input", "value": "me"}))).await;
+    assert_eq!(taken["success"], true, "it was still open: {taken}");
+    let asked = event(&mut one, "extension_ui_request").await;
+    one.ask(&json!({"type": "unsubscribe", "id": "u", "sessionId": "s"})).await;
+    assert_eq!(one.answer("p").await["success"], true);
+    let heard = house.heard().join("\n");
+    assert!(heard.contains(r#""value":"me""#) && heard.contains("answer timed out"), "{heard}");
+    let late = one.ask(&response("l", &asked, &json!({"method": "input", "value": "late"}))).await;
+    assert_eq!(late["success"], false, "{late}");
+}

@@ -174,6 +174,16 @@ impl Begun {
 }
 
 #[test]
+fn name_of_a_client_leads_nowhere() {
+    let room = Room::new(Script::new());
+    for name in ["x/../../../../../../away", "a b", ""] {
+        let said = room.pi_to(&["serve"]).args(["--stdio", "--client-id", name]).output().expect("it starts");
+        assert_eq!(said.status.code(), Some(2), "{name}: {}", String::from_utf8_lossy(&said.stderr));
+    }
+    assert!(!room.at("away").exists());
+}
+
+#[test]
 fn client_with_a_name_finds_what_it_asked_whoever_else_runs() {
     let room = Room::new(Script::new());
     let make = json!({"type": "create_session", "id": "1", "idempotencyKey": "once", "sessionId": "s"});

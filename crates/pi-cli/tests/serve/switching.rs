@@ -126,6 +126,49 @@ fn slow_server_comes_into_a_session_that_has_begun() {
 }
 
 #[test]
+fn first_prompt_waits_for_servers_that_are_starting() {
+    let gate = |room: &Room| room.at("agent/gate");
+    let serving = Serving::prepared(talking(), &[], |room| {
+        write(&room.project().join("server.py"), pi_testkit::GREETER.as_bytes());
+        let server = json!({ "command": "python3", "args": ["server.py"], "env": { "GATE": gate(room) } });
+        write(&room.at("agent/mcp.json"), json!({ "mcpServers": { "hi": server } }).to_string().as_bytes());
+    });
+    let says = |words: &'static str| move |frame: &Value| frame["event"].to_string().contains(words);
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        // It was told before anybody listened.
+        client.expect("that it starts", says("MCP server hi is still starting")).await;
+        client.send(&json!({"type": "prompt", "id": "p1", "sessionId": "s", "message": "hi"})).await;
+        client.expect("that it is waited for", says("waiting up to 10s for the MCP server hi to start")).await;
+        write(&gate(&serving.room), b"");
+        client.expect("an end", |frame| frame["event"]["type"] == "agent_settled").await;
+    });
+    assert!(serving.room.server.requests()[0].json().to_string().contains("mcp__hi__hello"));
+}
+
+#[test]
+fn prompt_that_waits_for_servers_is_aborted() {
+    let serving = Serving::prepared(talking(), &[], |room| {
+        write(&room.project().join("server.py"), pi_testkit::GREETER.as_bytes());
+        let server = json!({ "command": "python3", "args": ["server.py"], "env": { "GATE": room.at("agent/never") } });
+        write(&room.at("agent/mcp.json"), json!({ "mcpServers": { "hi": server } }).to_string().as_bytes());
+        write(&room.at("agent/settings.json"), br#"{"mcpStartWaitMs": 600000}"#);
+    });
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        ask(&mut client, "hear", json!({"type": "subscribe", "sessionId": "s"})).await;
+        client.send(&json!({"type": "prompt", "id": "p1", "sessionId": "s", "message": "hi"})).await;
+        let is_waiting = |frame: &Value| frame["event"].to_string().contains("waiting up to 600s");
+        client.expect("that it is waited for", is_waiting).await;
+        ask(&mut client, "stop", json!({"type": "abort", "sessionId": "s"})).await;
+        let ended = client.expect("an end", |frame| frame["event"]["type"] == "agent_settled").await;
+        assert_eq!(ended["event"]["aborted"], true);
+    });
+    assert_eq!(serving.room.server.requests().len(), 0);
+}
+
+#[test]
 fn extension_is_switched_off_in_running_sessions_and_stays_off() {
     let mut serving = serving(talking());
     serving.block_on(async {

@@ -29,9 +29,8 @@ impl App {
     pub fn frame(&mut self, width: usize, height: usize, now: Duration) -> Frame {
         (self.width, self.height) = (width.max(1), height.max(1));
         self.hint = self.hint.take().filter(|(_, until)| until.is_none_or(|until| now < until));
-        let is_writing = !self.editor.is_empty();
         if let Some(dialog) = self.dialogs.front_mut() {
-            dialog.show(now, is_writing);
+            dialog.show(now);
         }
         let (theme, detail, thoughts) = (self.theme.clone(), self.detail, self.thoughts);
         let look = Look { width: self.width, theme: &theme, detail, thoughts, now };
@@ -58,9 +57,15 @@ impl App {
         bottom.lines.extend(self.components.lines(&[Placement::Header, Placement::AboveEditor], look));
         widgets(&mut bottom, self.above.values().flatten(), look);
         let room = height.saturating_sub(bottom.lines.len() + 5).max(1);
-        if let Some(dialog) = self.dialogs.front() {
+        if let Some(dialog) = self.dialogs.front().filter(|dialog| dialog.is_aside()) {
+            // Whoever writes sees what they write.
+            let (lines, _) = dialog.lines(look, room.saturating_sub(height / 3 + 2).max(1));
+            bottom.put(lines, None);
+            self.editor(&mut bottom, look, height);
+        } else if let Some(dialog) = self.dialogs.front() {
             let (lines, cursor) = dialog.lines(look, room);
             bottom.put(lines, cursor);
+            self.hint(&mut bottom, look);
         } else if let Some(lines) = self.components.keyed_lines(look, room) {
             bottom.put(lines, None);
         } else if let Some(naming) = &self.naming {
@@ -93,8 +98,12 @@ impl App {
         if let Some(completion) = &self.completion {
             bottom.lines.extend(completion.lines(look));
         }
+        self.hint(bottom, look);
+    }
+
+    fn hint(&self, bottom: &mut Bottom, look: &Look<'_>) {
         if let Some((hint, _)) = &self.hint {
-            bottom.lines.push(Line::styled(shorten(hint, look.width).into_owned(), theme.warning));
+            bottom.lines.push(Line::styled(shorten(hint, look.width).into_owned(), look.theme.warning));
         }
     }
 

@@ -60,19 +60,8 @@ impl App {
             return Vec::new();
         }
         self.hint = None;
-        if let Some(dialog) = self.dialogs.front_mut() {
-            if !dialog.hears(key, now) {
-                // What somebody is writing goes on where it began, and is not sent by this.
-                if let Some(edit) = keys::edit(key) {
-                    self.editor.edit(edit);
-                    dialog.wait(now);
-                }
-                return Vec::new();
-            }
-            let Some(answer) = dialog.key(key) else { return Vec::new() };
-            let request = dialog.request.clone();
-            self.dialogs.pop_front();
-            return vec![Action::Answer { request, answer }];
+        if !self.dialogs.is_empty() {
+            return self.dialog_key(key, now);
         }
         if self.components.has_keys() {
             return self.component_key(key, now);
@@ -97,16 +86,61 @@ impl App {
         }
         match (self.dialogs.front_mut(), &mut self.naming) {
             (Some(dialog), _) if dialog.is_keen() => dialog.paste(text),
-            (Some(_), _) => self.editor.paste(text),
+            (Some(dialog), _) => {
+                self.editor.paste(text);
+                dialog.step_aside();
+            }
             (None, Some(naming)) => naming.paste(text),
             (None, None) => self.editor.paste(text),
         }
         self.complete()
     }
 
-    /// A component that an extension draws has the keys, whatever it does with them; there are two ways back.
+    /// A question has the keys, and whoever asks may ask again at once: the ways out of the program stay open.
+    fn dialog_key(&mut self, key: KeyEvent, now: Duration) -> Vec<Action> {
+        let is_leaving = is_control(key, 'd');
+        let is_interrupt = is_control(key, 'c');
+        if is_interrupt && self.is_insisting(now) {
+            return vec![Action::Leave(Wish::Quit)];
+        }
+        let Some(dialog) = self.dialogs.front_mut() else { return Vec::new() };
+        let is_heard = dialog.hears(key, now);
+        if is_leaving && (is_heard || self.editor.is_empty()) {
+            return self.leave(now);
+        }
+        if !is_heard {
+            if dialog.turn_to(key) {
+                return Vec::new();
+            }
+            // What somebody is writing goes on where it began, and is not sent by this.
+            if let Some(edit) = keys::edit(key) {
+                self.editor.edit(edit);
+                dialog.step_aside();
+            }
+            return Vec::new();
+        }
+        let Some(answer) = dialog.key(key) else { return Vec::new() };
+        let request = dialog.request.clone();
+        self.dialogs.pop_front();
+        if is_interrupt {
+            self.hint = Some(("ctrl+c again leaves".to_owned(), Some(now + LEAVING)));
+        }
+        vec![Action::Answer { request, answer }]
+    }
+
+    /// Whether somebody interrupted a moment ago already, who does so at `now`.
+    fn is_insisting(&mut self, now: Duration) -> bool {
+        let is_second = self.last_interrupt.is_some_and(|last| now.saturating_sub(last) < LEAVING);
+        self.last_interrupt = Some(now);
+        is_second
+    }
+
+    /// A component that an extension draws has the keys, whatever it does with them; there are two ways back, and one out.
     fn component_key(&mut self, key: KeyEvent, now: Duration) -> Vec<Action> {
-        let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+        let is_interrupt = is_control(key, 'c');
+        if is_interrupt && self.is_insisting(now) {
+            return vec![Action::Leave(Wish::Quit)];
+        }
         let is_escape = key.code == KeyCode::Esc;
         let is_second = is_escape && self.last_escape.is_some_and(|last| now.saturating_sub(last) < TWICE);
         self.last_escape = (is_escape && !is_second).then_some(now);
@@ -261,9 +295,7 @@ impl App {
 
     /// Clears what is written, or stops what goes on; the second time leaves.
     fn interrupt(&mut self, now: Duration) -> Vec<Action> {
-        let is_second = self.last_interrupt.is_some_and(|last| now.saturating_sub(last) < LEAVING);
-        self.last_interrupt = Some(now);
-        if is_second {
+        if self.is_insisting(now) {
             return vec![Action::Leave(Wish::Quit)];
         }
         let stop = if self.editor.is_empty() { self.stop() } else { None };
@@ -394,6 +426,10 @@ impl App {
         }
         Vec::new()
     }
+}
+
+fn is_control(key: KeyEvent, letter: char) -> bool {
+    key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
 /// Whether somebody who was told what leaving costs does something else instead: then they are told again.

@@ -163,7 +163,7 @@ impl App {
                 }
             }
             AgentEvent::ExtensionUiRequest { request_id, asker, request: UiRequest::Question(asked) } => {
-                self.dialogs.push_back(Dialog::in_chat(request_id.clone(), asker.as_ref(), asked));
+                self.dialogs.push_back(Dialog::in_chat(request_id.clone(), asker.as_ref(), asked, now));
             }
             AgentEvent::ExtensionUiRequest { asker, request: UiRequest::Announcement(announcement), .. } => {
                 self.announce(asker.as_ref(), announcement);

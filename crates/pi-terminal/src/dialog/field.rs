@@ -69,14 +69,6 @@ impl Field {
         Self::Confirm { is_yes: true }
     }
 
-    /// Whether the answer is written, and not chosen.
-    pub(super) fn is_written(&self) -> bool {
-        match self {
-            Self::Text(_) | Self::Editor(_) => true,
-            Self::Select { .. } | Self::Multi { .. } | Self::Confirm { .. } => false,
-        }
-    }
-
     pub(super) fn key(&mut self, key: KeyEvent) -> Step {
         if key.code == KeyCode::Tab {
             return Step::Skipped;

@@ -34,16 +34,18 @@ pub(super) async fn check(
         return Err(ModelFailure::Unsendable { file, model, why });
     }
     providers.look_around(console).await;
-    Err(ModelFailure::CannotTake { file, model, kind, others: able(kind, providers) })
+    Err(ModelFailure::CannotTake { file, model, kind, others: able(kind, chosen, providers) })
 }
 
-/// Models that take this kind and can be asked now.
-fn able(kind: MediaKind, providers: &Providers) -> Vec<String> {
+/// Models that take this kind and can be asked now, those of the provider that was chosen first.
+fn able(kind: MediaKind, chosen: &Chosen, providers: &Providers) -> Vec<String> {
     let can = |found: &Found<'_>| {
         answers(found.model) && takes(&found.entry.manifest, found.model, kind) && {
             let shown = Shown::of(&providers.credential(found.entry, None));
             providers.is_available(found.entry, &shown)
         }
     };
-    providers.catalog.models().filter(can).take(NAMED).map(|found| found.name()).collect()
+    let mut able: Vec<Found<'_>> = providers.catalog.models().filter(can).collect();
+    able.sort_by_key(|found| found.entry.manifest.id != chosen.entry.manifest.id);
+    able.iter().take(NAMED).map(Found::name).collect()
 }

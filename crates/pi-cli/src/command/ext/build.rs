@@ -45,6 +45,7 @@ pub(crate) fn run(
     });
     let built = built.map_err(ExtFailure::Build)?;
     let several = built.len() > 1;
+    let mut is_good = true;
     for loaded in &built {
         let folder = target(arguments, loaded, several);
         let artifact = &loaded.artifact;
@@ -55,6 +56,20 @@ pub(crate) fn run(
                 grouped(code.as_bytes().len())
             ));
         }
+        if artifact.descriptor.engine.tier == Tier::Wasm && artifact.verdict() == Verdict::Blocked {
+            for finding in artifact.findings().iter().filter(|finding| finding.verdict == Verdict::Blocked) {
+                console.note(&format!("{} is no extension: {}", artifact.name(), finding.message));
+                finding.remedy.iter().for_each(|remedy| console.hint(remedy));
+            }
+            is_good = false;
+            continue;
+        }
+        if let Ok((_, before)) = place::read(&folder)
+            && before.name != artifact.name()
+        {
+            let folder = folder.display();
+            console.note(&format!("{folder} had the artifact of {}, which is replaced; -o names another", before.name));
+        }
         let was_signed = place::read(&folder).is_ok_and(|(_, before)| before.extra.contains_key(SIGNATURE));
         write(artifact, &folder)?;
         report(artifact, &folder, console);
@@ -63,7 +78,7 @@ pub(crate) fn run(
             console.note(&format!("what was there was signed, and this is not; `pi ext sign {folder}` signs it"));
         }
     }
-    Ok(Exit::Success)
+    Ok(if is_good { Exit::Success } else { Exit::No })
 }
 
 fn target(arguments: &ExtBuildArguments, loaded: &Loaded, several: bool) -> PathBuf {

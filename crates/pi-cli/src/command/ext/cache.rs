@@ -24,6 +24,8 @@ const COLUMNS: [Column; 5] = [
     Column { title: "OF", align: Align::Left, room: Room::CutTo(20) },
 ];
 const DAY: u64 = 24 * 60 * 60;
+/// What the names of modules begin with that pi brings for extensions to import.
+const OWN: &str = "pi:";
 
 pub(crate) fn run(
     command: &ExtCacheCommand,
@@ -44,13 +46,16 @@ fn list(cache: &Cache, console: &mut Console) -> Result<Exit, Failure> {
         Reader::Machine => entries.iter().for_each(|entry| console.line(&line(entry))),
         Reader::Person if entries.is_empty() => console.remark("nothing is kept yet"),
         Reader::Person => {
-            table::show(&COLUMNS, &entries.iter().map(row).collect::<Vec<_>>(), console);
+            let is_own = |it: &&Entry| it.label.starts_with(OWN) && it.health == Health::Sound;
+            let (own, others): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(is_own);
+            table::show(&COLUMNS, &others.iter().map(|entry| row(entry)).collect::<Vec<_>>(), console);
             let size = entries.iter().map(|it| it.size).sum::<u64>();
-            console.remark(&format!(
-                "{}, {} bytes",
-                counted(entries.len(), "entry").replace("entrys", "entries"),
-                grouped(size)
-            ));
+            let all = counted(entries.len(), "entry").replace("entrys", "entries");
+            let rest = match own.len() {
+                0 => String::new(),
+                count => format!("; {} of pi itself not shown here (--json lists all)", counted(count, "module")),
+            };
+            console.remark(&format!("{all}, {} bytes{rest}", grouped(size)));
         }
     }
     Ok(Exit::Success)

@@ -6,13 +6,14 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use pi_exthost::{
+    GuestId,
     launcher::Source,
     ledger::reading::{self, CapabilityUse, ExtensionStatistics},
 };
 use pi_extproto::manifest::Tier;
 use pi_guests::{
     launcher::PreparedGuest,
-    mcp::{self, Pins, Record, Server},
+    mcp::{Pins, Record, Server},
 };
 use serde_json::{Value, json};
 
@@ -209,7 +210,7 @@ async fn look_at(
 }
 
 fn server_row(server: &Server, pins: Option<&Pins>, off: &Off, past: &Past) -> Listed {
-    let id = mcp::guest_id(&server.name).to_string();
+    let id = GuestId::of_server(&server.name).to_string();
     // A record that cannot be read is told where servers are listed by themselves.
     let Record { version, tools: known, changed, .. } =
         pins.and_then(|pins| pins.recorded(server).ok()).unwrap_or_default();

@@ -4,11 +4,10 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use pi_exthost::{Seen, SeenFile};
+use pi_exthost::{GuestId, Seen, SeenFile};
 use pi_guests::{
     discovery::{Places, Wanted, discover},
     launcher::{Known, known},
-    mcp,
 };
 use pi_provider::likeness::nearest;
 
@@ -88,7 +87,7 @@ fn here(environment: &Environment) -> Result<Vec<Known>, Failure> {
     found.extend(command::mcp::servers(&ground, environment).servers.iter().map(|server| {
         let origin = Some(server.file.display().to_string());
         let seen = Seen { origin, version: "0.0.0".to_owned(), declared: None };
-        Known { name: mcp::guest_id(&server.name).to_string(), seen }
+        Known { name: GuestId::of_server(&server.name).to_string(), seen }
     }));
     Ok(found)
 }

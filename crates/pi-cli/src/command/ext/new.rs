@@ -95,6 +95,6 @@ fn report(folder: &Path, arguments: &ExtNewArguments, console: &mut Console) {
         }
     }
     console.remark(&format!(
-        "in every session: `mv {folder} ~/.pi/agent/extensions/`; in those of one project, once it is trusted: `mv {folder} .pi/extensions/`; `/reload` finds it in a chat that is open"
+        "in every session: `mkdir -p ~/.pi/agent/extensions && mv {folder} ~/.pi/agent/extensions/`; in those of one project, once it is trusted: `mkdir -p .pi/extensions && mv {folder} .pi/extensions/`; `/reload` finds it in a chat that is open"
     ));
 }

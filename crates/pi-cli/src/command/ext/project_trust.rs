@@ -30,11 +30,12 @@ pub(crate) struct Heard {
     pub(crate) notes: Vec<String>,
 }
 
-/// Asks them, if the project brings something that nobody has decided about. What is to be remembered is written down. What
-/// keeps them from being asked is told by the session, which starts them too. Needs a tokio runtime.
-pub(crate) async fn ask(ground: &Ground, arguments: &ExtensionArguments, environment: &Environment) -> Heard {
+/// Asks them, if the project brings something that nobody has decided about; `None` is that there was nothing to ask. What is to
+/// be remembered is written down. What keeps them from being asked is told by the session, which starts them too. Needs a tokio
+/// runtime.
+pub(crate) async fn ask(ground: &Ground, arguments: &ExtensionArguments, environment: &Environment) -> Option<Heard> {
     if !ground.is_undecided() || brought(&ground.directory, environment).is_empty() {
-        return Heard::default();
+        return None;
     }
     let places = Places {
         directory: ground.directory.clone(),
@@ -49,9 +50,9 @@ pub(crate) async fn ask(ground: &Ground, arguments: &ExtensionArguments, environ
     };
     let sources = discover(&places, &wanted).sources;
     if sources.is_empty() {
-        return Heard::default();
+        return None;
     }
-    let Ok(trial) = Trial::before(ground, environment).await else { return Heard::default() };
+    let trial = Trial::before(ground, environment).await.ok()?;
     let off = Off::of(&ground.settings);
     let mut started = Vec::new();
     for source in sources {
@@ -70,7 +71,7 @@ pub(crate) async fn ask(ground: &Ground, arguments: &ExtensionArguments, environ
         false => Heard::default(),
     };
     trial.end(&guests).await;
-    heard
+    Some(heard)
 }
 
 /// Lets it count. Who trusts a project lets its programs run, so only who may run programs can: any other could write some there

@@ -7,13 +7,14 @@ use pi_extproto::{
     Object,
     hook::{Hook, event::Event},
 };
+use pi_guests::js::Steps;
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     rehearsal::{Script, Step},
-    trial::{Trial, failed},
+    trial::{Staging, Trial, failed},
 };
 use crate::{
     arguments::ext::ExtRehearseArguments,
@@ -58,14 +59,17 @@ async fn rehearse(
 ) -> Result<Value, Failure> {
     let sources = Trial::sources(&arguments.tried, environment)?;
     let Some(source) = sources.into_iter().next() else { return Err(problem("there is no extension".to_owned())) };
-    let trial = Trial::stage(arguments.tried.profile, script.scene, script.scenario, environment).await?;
+    let number = Steps::default();
+    let staging = Staging { scene: script.scene, scenario: script.scenario, steps: number.clone() };
+    let trial = Trial::stage(arguments.tried.profile, staging, environment).await?;
     let path = source.path.clone();
     let guest = trial.start(source).await.map_err(|fault| failed(&path, &fault))?;
     let guests = trial.gather([guest.clone()]);
     let mut told = guest.inspect().await.map_err(|fault| problem(fault.to_string()))?;
     let mut steps = Vec::new();
-    for planned in script.steps {
+    for (planned, step) in script.steps.into_iter().zip(1..) {
         trial.session.invite(planned.person);
+        number.begin(step);
         let outcome = perform(planned.step, &guest.guest(), &guests).await;
         trial.session.settle().await;
         steps.push(json!({ "outcome": outcome, "actions": trial.session.take_actions() }));

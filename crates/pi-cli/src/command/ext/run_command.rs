@@ -1,9 +1,10 @@
 //! `pi ext run-command`: one slash command, as a person would type it.
 
+use pi_exthost::Trouble;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::trial::{Shown, Trial, not_among, offers, show, trouble};
+use super::trial::{Shown, Trial, not_among, offers, show};
 use crate::{
     arguments::ext::ExtRunCommandArguments,
     console::Console,
@@ -30,6 +31,6 @@ async fn call(arguments: &ExtRunCommandArguments, environment: &Environment) -> 
     };
     let ran = command.run(arguments.arguments.clone(), &CancellationToken::new()).await;
     let actions = trial.end(&guests).await;
-    let error = ran.as_ref().err().map(trouble);
+    let error = ran.as_ref().err().map(Trouble::told);
     Ok(Shown { told: json!({ "error": error, "actions": actions }), is_error: ran.is_err() })
 }

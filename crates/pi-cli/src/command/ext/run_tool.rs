@@ -1,12 +1,12 @@
 //! `pi ext run-tool`: one call of a tool, as a model would make it.
 
-use pi_exthost::guest::ToolInvocation;
+use pi_exthost::{GuestId, guest::ToolInvocation};
 use pi_tools::arguments;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::trial::{SERVER, Shown, Trial, not_among, object, offers, show, trouble};
+use super::trial::{Shown, Trial, not_among, object, offers, show};
 use crate::{
     arguments::ext::ExtRunToolArguments,
     console::Console,
@@ -27,7 +27,7 @@ async fn call(given: &ExtRunToolArguments, environment: &Environment) -> Result<
     let input = object(&given.input)?;
     let (trial, guests) = Trial::begin(&given.tried, environment).await?;
     // A tool of a server may be called as the server calls it.
-    let whole = given.tried.source.strip_prefix(SERVER).map(|name| format!("mcp__{name}__{}", given.tool));
+    let whole = GuestId::from(given.tried.source.as_str()).server().map(|name| format!("mcp__{name}__{}", given.tool));
     let tool = guests.tool(&given.tool).or_else(|| guests.tool(&whole?));
     let Some(tool) = tool else {
         let known: Vec<String> = guests.tools().iter().map(|tool| tool.offer.definition.name.clone()).collect();
@@ -58,7 +58,7 @@ async fn call(given: &ExtRunToolArguments, environment: &Environment) -> Result<
             is_error: answer.is_error,
         },
         Err(fault) => Shown {
-            told: json!({ "error": trouble(&fault), "isError": true, "updates": seen, "actions": actions }),
+            told: json!({ "error": fault.told(), "isError": true, "updates": seen, "actions": actions }),
             is_error: true,
         },
     })

@@ -64,7 +64,7 @@ fn show(source: &Path, artifact: &Artifact, console: &mut Console) {
         return console.line(&line.to_string());
     }
     for finding in artifact.findings() {
-        let shown = framed(finding, console);
+        let shown = framed(finding, source, console);
         console.line(&shown);
     }
     let (word, tone) = verdict(artifact.verdict());
@@ -90,7 +90,9 @@ fn show(source: &Path, artifact: &Artifact, console: &mut Console) {
     console.line(&format!("{word}  {name}  {parts}"));
 }
 
-fn framed(finding: &Finding, console: &Console) -> String {
+/// What has no place of its own is about the whole.
+fn framed(finding: &Finding, source: &Path, console: &Console) -> String {
+    let whole = source.display().to_string();
     let style = if console.has_colours() { Style::Ansi } else { Style::Plain };
     let severity = match finding.verdict {
         Verdict::Blocked => Severity::Error,
@@ -102,7 +104,7 @@ fn framed(finding: &Finding, console: &Console) -> String {
         severity,
         rule: &finding.rule,
         message: &finding.message,
-        file: place.map_or("", |it| it.file.as_str()),
+        file: place.map_or(whole.as_str(), |it| it.file.as_str()),
         line: place.map_or(0, |it| it.line),
         column: place.map_or(0, |it| it.column),
         length: 0,

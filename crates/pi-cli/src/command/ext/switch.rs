@@ -1,6 +1,6 @@
 //! `pi ext enable` and `pi ext disable`: whether an extension is started in sessions to come.
 
-use pi_guests::mcp;
+use pi_exthost::GuestId;
 use pi_session::Switch;
 use serde_json::json;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(
 
 /// The name by which settings know it: lists show servers without the beginning that theirs have.
 fn named(name: &str, environment: &Environment, console: &mut Console) -> String {
-    let server = mcp::guest_id(name).to_string();
+    let server = GuestId::of_server(name).to_string();
     if meant::is_known(name, environment) {
         return name.to_owned();
     }

@@ -3,14 +3,15 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use pi_exthost::{
-    Dispatcher, Guest, GuestId, Guests, Patience, Trouble,
+    Dispatcher, Guest, GuestId, Guests, Patience,
     launcher::{LaunchFault, Source},
     ledger::reading,
 };
 use pi_guests::{
     Tiers,
     discovery::{Discovered, Places, Wanted, discover},
-    launcher::{PreparedGuest, Started},
+    js::{Chance, Steps},
+    launcher::{PreparedGuest, Program, Started},
     mcp,
 };
 use pi_policy::{Policy, config};
@@ -40,11 +41,8 @@ use crate::{
 /// What to do where neither ledger nor cache can be kept.
 const AGENT: &str = "look at the agent directory and at who may write there";
 
-/// The session of every rehearsal: nothing that is compared hangs on it.
+/// The session of every rehearsal, here and in the harness: extensions show its id.
 const REHEARSED: &str = "00000000-0000-7000-8000-000000000000";
-
-/// What the name of a server among extensions begins with.
-pub(super) const SERVER: &str = "mcp:";
 
 /// How long a server may take that is tried: programs that are fetched at their first start take a while.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -57,6 +55,15 @@ pub(super) struct Trial {
     tiers: Tiers,
     dispatcher: Dispatcher,
     pub(super) session: Arc<Rehearsal>,
+    /// How lots fall for those that are started.
+    chance: Chance,
+}
+
+/// How a rehearsal is set up.
+pub(super) struct Staging {
+    pub(super) scene: Scene,
+    pub(super) scenario: Option<String>,
+    pub(super) steps: Steps,
 }
 
 /// What is wrong where an extension has nothing of a name: what it has of that kind, if anything.
@@ -84,14 +91,14 @@ impl Trial {
         Self::set(rules(profile, environment)?, None, None, environment).await
     }
 
-    /// In a session that stands as the scene says. Needs a tokio runtime.
+    /// In a session that stands as the scene says, where lots fall as `steps` want it. Needs a tokio runtime.
     pub(super) async fn stage(
         profile: Option<Profile>,
-        scene: Scene,
-        scenario: Option<String>,
+        Staging { scene, scenario, steps }: Staging,
         environment: &Environment,
     ) -> Result<Self, Failure> {
-        Self::set(rules(profile, environment)?, Some(scene), scenario, environment).await
+        let trial = Self::set(rules(profile, environment)?, Some(scene), scenario, environment).await?;
+        Ok(Self { chance: Chance::Rehearsed(steps), ..trial })
     }
 
     /// In the folder of a session that has not begun, under the rules of the person. Needs a tokio runtime.
@@ -127,6 +134,7 @@ impl Trial {
             folders,
             record_redactor: record_redactor(env::secrets()),
             keys: None,
+            models: None,
         };
         let name = format!("trial-{}-{}", now().unix_millis(), std::process::id());
         let id = if scene.is_some() { REHEARSED } else { &name };
@@ -144,7 +152,7 @@ impl Trial {
             problem: failure::told(&fault),
             hint: fault.hint().to_owned(),
         })?;
-        Ok(Self { tiers: Tiers::sharing(stock, around), dispatcher, session })
+        Ok(Self { tiers: Tiers::sharing(stock, around), dispatcher, session, chance: Chance::Real })
     }
 
     /// Starts what somebody points to, under the rules that they want.
@@ -152,7 +160,7 @@ impl Trial {
         tried: &TriedArguments,
         environment: &Environment,
     ) -> Result<(Self, Arc<Guests>), Failure> {
-        if let Some(name) = tried.source.strip_prefix(SERVER) {
+        if let Some(name) = GuestId::from(tried.source.as_str()).server() {
             return Self::begin_server(name, tried.profile, environment).await;
         }
         let sources = Self::sources(tried, environment)?;
@@ -171,7 +179,7 @@ impl Trial {
         let found = servers(&ground, environment);
         let server = named(name, &found)?;
         let failed = |problem: String| SessionFailure::NoExtensions {
-            problem: format!("{SERVER}{name}: {problem}"),
+            problem: format!("{}: {problem}", GuestId::of_server(name)),
             hint: format!("`pi mcp test {name}` says how it stands"),
         };
         let policy = rules(profile, environment)?.with_remembered(&mcp::grants([server]));
@@ -196,7 +204,7 @@ impl Trial {
 
     /// The extensions that somebody points to.
     pub(super) fn sources(tried: &TriedArguments, environment: &Environment) -> Result<Vec<Source>, Failure> {
-        if let Some(name) = tried.source.strip_prefix(SERVER) {
+        if let Some(name) = GuestId::from(tried.source.as_str()).server() {
             let problem = format!("{} is an MCP server, of which only tools and commands can be tried", tried.source);
             let hint = format!("`pi mcp test {name}` shows what it offers");
             return Err(SessionFailure::NoExtensions { problem, hint }.into());
@@ -231,7 +239,10 @@ impl Trial {
 
     /// Starts one that was looked at.
     pub(super) async fn launch(&self, prepared: PreparedGuest) -> Result<Started, LaunchFault> {
-        let PreparedGuest { identity, program, notices: _, sources: _, missing: _, forbidden: _ } = prepared;
+        let PreparedGuest { identity, mut program, notices: _, sources: _, missing: _, forbidden: _ } = prepared;
+        if let Program::Js(script) = &mut program {
+            script.chance = self.chance.clone();
+        }
         let desk =
             self.dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
         Ok(program.start(desk).await?)
@@ -306,12 +317,10 @@ pub(super) fn failed(path: &Path, fault: &LaunchFault) -> Failure {
 
 /// Where to look for what an extension has.
 pub(super) fn offers(tried: &TriedArguments) -> String {
-    format!("`pi ext inspect {}` shows what it registers", tried.source)
-}
-
-/// What went wrong, for people and programs.
-pub(super) fn trouble(trouble: &Trouble) -> Value {
-    Value::String(trouble.to_string())
+    match GuestId::from(tried.source.as_str()).server() {
+        Some(name) => format!("`pi mcp test {name}` shows what it offers"),
+        None => format!("`pi ext inspect {}` shows what it registers", tried.source),
+    }
 }
 
 /// JSON that somebody typed as an argument.

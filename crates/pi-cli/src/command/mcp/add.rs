@@ -1,8 +1,8 @@
 //! `pi mcp add`: writes a server into `mcp.json`.
 
 use pi_guests::mcp::{
-    Origin, Server,
-    entry::EntryFault,
+    Origin, Pins, Server,
+    entry::{EntryFault, check_name},
     places::{self, Present},
 };
 use serde_json::{Map, Value, json};
@@ -29,10 +29,18 @@ pub(crate) fn run(
     };
     let entry = entry(arguments)?;
     let not_usable = |fault: EntryFault| McpFailure::Entry { name: name.clone(), fault };
+    check_name(name).map_err(not_usable)?;
     // Variables need not be set where the entry is written.
-    Server::read(name, &entry, (origin, file.clone()), &|_| Some(String::new())).map_err(not_usable)?;
+    let (server, _) =
+        Server::read(name, &entry, (origin, file.clone()), &|_| Some(String::new())).map_err(not_usable)?;
     let present = if arguments.force { Present::Replace } else { Present::Keep };
     places::add(&file, name, entry.clone(), present).map_err(McpFailure::Change)?;
+    if let Some(agent) = &environment.agent_directory
+        && origin == Origin::Project
+    {
+        // Whoever writes it has agreed to it.
+        Pins::in_folder(agent).agree(&server).map_err(McpFailure::Pins)?;
+    }
     match console.reader() {
         Reader::Machine => {
             console.line(&json!({ "name": name, "file": file.display().to_string(), "entry": entry }).to_string());

@@ -1,6 +1,7 @@
 //! `pi mcp list`: the servers of this folder, without connecting to them.
 
-use pi_guests::mcp::{Origin, Pins, Record, Server, guest_id};
+use pi_exthost::GuestId;
+use pi_guests::mcp::{Origin, Pins, Record, Server};
 use serde_json::json;
 
 use super::{Unused, servers, unused_in};
@@ -48,7 +49,7 @@ pub(crate) fn run(
             console.note(&format!("{fault}; {}", fault.hint()));
             Default::default()
         });
-        let is_off = server.is_disabled || off.holds(guest_id(&server.name).as_str());
+        let is_off = server.is_disabled || off.holds(GuestId::of_server(&server.name).as_str());
         known.push(Known { server, record, is_off });
     }
     debug_assert_eq!(arguments.json, console.reader() == Reader::Machine);
@@ -75,7 +76,7 @@ fn show(known: &[Known<'_>], unused: &[Unused], console: &mut Console) {
     let rows: Vec<Vec<Cell>> = known.iter().map(Known::row).chain(unused.iter().map(row)).collect();
     table::show(&COLUMNS, &rows, console);
     for Known { server, .. } in known.iter().filter(|known| known.is_off && !known.server.is_disabled) {
-        console.hint(&format!("`pi ext enable {}` switches {} on", guest_id(&server.name), server.name));
+        console.hint(&format!("`pi ext enable {}` switches {} on", GuestId::of_server(&server.name), server.name));
     }
     for known in known.iter().filter(|known| !known.is_off && !known.record.changed.is_empty()) {
         let (name, changed) = (&known.server.name, known.record.changed.join(", "));

@@ -40,9 +40,10 @@ pub(crate) fn run(
         }
         return Ok(Exit::Success);
     }
-    let elsewhere = known.iter().find(|server| server.name == *name).map(|server| Elsewhere {
-        file: server.file.display().to_string(),
-        is_projects: server.origin == Origin::Project,
-    });
+    let written = usual.files().into_iter().find(|(_, file)| places::holds(file, name));
+    let known = known.into_iter().find(|server| server.name == *name).map(|server| (server.origin, server.file));
+    let elsewhere = written
+        .or(known)
+        .map(|(origin, file)| Elsewhere { file: file.display().to_string(), is_projects: origin == Origin::Project });
     Err(McpFailure::Unknown { name: name.clone(), elsewhere }.into())
 }

@@ -9,7 +9,7 @@ use futures_util::{
 use pi_exthost::{Dispatcher, Guest as _, GuestFault, GuestId, SessionPort, guest::presentable, port::Request};
 use pi_extproto::connector::tool::ToolDefinition;
 use pi_guests::mcp::{
-    Base, Changed, Limits, McpGuest, Pins, Server, Standing, grants, guest_id,
+    Base, Changed, Limits, McpGuest, Pins, Server, Standing, grants,
     places::{Found, Notice},
     prepare, program,
 };
@@ -103,6 +103,12 @@ pub(crate) fn run(
         }
         return Ok(if is_broken { Exit::No } else { Exit::Success });
     }
+    let pins = environment.agent_directory.as_deref().map(Pins::in_folder);
+    if let (true, Some(pins)) = (arguments.accept, &pins) {
+        for server in &wanted {
+            agree(server, pins, console)?;
+        }
+    }
     let names: Vec<&str> = wanted.iter().map(|server| server.name.as_str()).collect();
     let waiting =
         format!("connecting to {}; a program that is fetched at its first start takes a while", names.join(", "));
@@ -120,7 +126,6 @@ pub(crate) fn run(
             }
         }
     })?;
-    let pins = environment.agent_directory.as_deref().map(Pins::in_folder);
     let mut is_fine = !is_broken;
     for Tried { server, outcome } in &tried {
         let accepted = match (outcome, &pins) {
@@ -139,6 +144,15 @@ pub(crate) fn run(
         }
     }
     Ok(if is_fine { Exit::Success } else { Exit::No })
+}
+
+/// Agrees to an entry of a project that is not the one that was agreed to, and shows it.
+fn agree(server: &Server, pins: &Pins, console: &mut Console) -> Result<(), Failure> {
+    if let Some(unagreed) = pins.unagreed(server).map_err(McpFailure::Pins)? {
+        pins.agree(server).map_err(McpFailure::Pins)?;
+        console.note(&format!("agreed to {} of {}:\n{}", server.name, server.file.display(), unagreed.told()));
+    }
+    Ok(())
 }
 
 /// Whether a server is written that cannot be used, and nobody decided so.
@@ -161,7 +175,7 @@ fn weigh(server: &Server, offered: &Offered, pins: &Pins) -> Result<(), Failure>
 fn wanted<'a>(names: &[String], found: &'a Found, off: &Off) -> Result<Vec<&'a Server>, Failure> {
     let servers = &found.servers;
     if names.is_empty() {
-        let is_on = |server: &&Server| !server.is_disabled && !off.holds(guest_id(&server.name).as_str());
+        let is_on = |server: &&Server| !server.is_disabled && !off.holds(GuestId::of_server(&server.name).as_str());
         return Ok(servers.iter().filter(is_on).collect());
     }
     names.iter().map(|name| named(name, found)).collect()
@@ -182,6 +196,7 @@ async fn all<'a>(
         folders,
         record_redactor: record_redactor(env::secrets()),
         keys: None,
+        models: None,
     };
     let policy = workshop::policy(environment)?;
     let hint = "look at the entries of the servers, and at who may write into the agent directory";

@@ -59,7 +59,7 @@ pub(super) fn run(command: &CallCommand, environment: &Environment, console: &mu
             return show(draft, whom, &chosen, &providers, console);
         }
         let asker = asker(whom, &mut chosen, &providers, environment, console)?;
-        let done = work.run(&asker.asking(&chosen.target())).await.map_err(|error| chosen.failure(error))?;
+        let done = work.run(&asker.asking(&chosen.target()), console).await.map_err(|error| chosen.failure(error))?;
         for (path, content) in &done.files {
             if let Some(folder) = input::make_folder_of(path)? {
                 console.note(&format!("the folder {} was not there; it was made", folder.display()));
@@ -154,7 +154,7 @@ fn able(need: Need, providers: &Providers) -> Option<Found<'_>> {
 /// model.
 fn lone_provider(wanted: Wanted<'_>, providers: &Providers) -> Option<String> {
     let name = wanted.model.filter(|name| wanted.base_url.is_none() || *name != DEMO)?;
-    providers.catalog.provider(name).map(|entry| entry.manifest.id.to_string())
+    providers.trusted(name).map(|entry| entry.manifest.id.to_string())
 }
 
 /// The first model of a provider that can, whether it can be asked now or not.

@@ -18,13 +18,13 @@ use pi_session::{
 };
 use pi_transcript::{ProviderId, json::Amount};
 use pi_wire::response::{CircuitBreakerMetrics, CircuitState};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OnceCell, mpsc, oneshot};
 
 use super::shelf::{Shelf, Written};
 use crate::{
     arguments::serve::ServeArguments,
     asking,
-    command::ext::project_trust,
+    command::ext::project_trust::{self, Heard},
     console::Console,
     env::Environment,
     failure::{Failure, SessionFailure},
@@ -66,8 +66,17 @@ pub(super) struct Floor<'a> {
     /// One provider that fails is known to all sessions.
     pub(super) breakers: Breakers,
     pub(super) shelf: Shelf,
-    /// What extensions decided about projects for this run.
-    pub(super) trusted: RefCell<HashMap<PathBuf, Option<Trust>>>,
+    /// What extensions decided about projects for this run; empty while they are asked.
+    pub(super) trusted: RefCell<HashMap<PathBuf, Rc<OnceCell<Option<Trust>>>>>,
+}
+
+/// An order of which it is known whether its project is trusted.
+pub(super) struct Cleared {
+    order: Order,
+    reply: oneshot::Sender<Result<Made, MakeError>>,
+    ground: Ground,
+    /// What was odd about that.
+    notes: Vec<String>,
 }
 
 impl Counter {
@@ -192,15 +201,41 @@ impl Ready {
 }
 
 impl Floor<'_> {
+    /// Finds the ground of what was ordered. What its person's extensions say of a project is asked once; they may take their
+    /// time, and other orders go on meanwhile.
+    pub(super) async fn clear(&self, sent: Sent) -> Cleared {
+        let Sent { order, reply } = sent;
+        let ground = Ground::at(order.cwd.clone(), self.environment);
+        let mut notes = Vec::new();
+        let known = Rc::clone(self.trusted.borrow_mut().entry(ground.directory.clone()).or_default());
+        let ask = async || {
+            let heard = project_trust::ask(&ground, &self.arguments.extensions, self.environment).await;
+            let Some(Heard { decided, notes: told }) = heard else {
+                // What the project brings later is asked about then.
+                self.trusted.borrow_mut().remove(&ground.directory);
+                return None;
+            };
+            notes = told;
+            decided
+        };
+        let decided = *known.get_or_init(ask).await;
+        let ground = match decided.filter(|_| ground.is_undecided()) {
+            Some(trust) => ground.settled(trust, self.environment),
+            None => ground,
+        };
+        Cleared { order, reply, ground, notes }
+    }
+
     /// Reads what was ordered. What is handed back begins it, and says what was odd; an order that nobody waits for any more is
     /// made all the same and dropped.
     pub(super) async fn serve(
         &self,
-        sent: Sent,
+        cleared: Cleared,
         console: &mut Console,
     ) -> Option<impl Future<Output = Vec<String>> + use<>> {
-        let Sent { order, reply } = sent;
-        match self.read(order, console).await {
+        let Cleared { order, reply, ground, notes } = cleared;
+        notes.iter().for_each(|note| console.note(note));
+        match self.read(order, ground, console).await {
             Ok(ready) => Some(async move {
                 let (made, notes) = ready.start().await;
                 // Whoever ordered it may have gone; the session ends with the answer then.
@@ -215,9 +250,8 @@ impl Floor<'_> {
         }
     }
 
-    async fn read(&self, order: Order, console: &mut Console) -> Result<Ready, MakeError> {
-        let Order { cwd, conversation, beginning, owner, shell } = order;
-        let ground = self.ground(cwd, console).await;
+    async fn read(&self, order: Order, ground: Ground, console: &mut Console) -> Result<Ready, MakeError> {
+        let Order { cwd: _, conversation, beginning, owner, shell } = order;
         let (mut seat, text) = self.seat(conversation, &ground, console)?;
         let file = seat.path();
         let read: Result<_, Failure> = async {
@@ -239,25 +273,6 @@ impl Floor<'_> {
         seat.note(&answering);
         let entrance = Entrance { mode: Mode::Server, beginning, owner };
         Ok(Ready { workshop, seat, answering, entrance, shell, file, text })
-    }
-
-    /// The ground of a session. What its person's extensions say of a project is asked once.
-    async fn ground(&self, cwd: PathBuf, console: &mut Console) -> Ground {
-        let ground = Ground::at(cwd, self.environment);
-        let known = self.trusted.borrow().get(&ground.directory).copied();
-        let decided = match known {
-            Some(decided) => decided.filter(|_| ground.is_undecided()),
-            None => {
-                let heard = project_trust::ask(&ground, &self.arguments.extensions, self.environment).await;
-                heard.notes.iter().for_each(|note| console.note(note));
-                self.trusted.borrow_mut().insert(ground.directory.clone(), heard.decided);
-                heard.decided
-            }
-        };
-        match decided {
-            Some(trust) => ground.settled(trust, self.environment),
-            None => ground,
-        }
     }
 
     fn seat(

@@ -31,7 +31,9 @@ impl Notes {
                 request: UiRequest::Announcement(Announcement::Notify { message, notify_type }),
                 ..
             } => {
-                let message = Asker::signed(asker.as_ref(), message);
+                // Each line by itself: an extension could write what looks like one of ours.
+                let lines = message.split('\n').map(|line| Asker::signed(asker.as_ref(), line));
+                let message = lines.collect::<Vec<_>>().join("\n");
                 match notify_type.unwrap_or_default() {
                     NotifyType::Info => console.remark(&message),
                     NotifyType::Warning => console.note(&message),

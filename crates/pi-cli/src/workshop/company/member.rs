@@ -271,7 +271,10 @@ fn not_loaded(origin: &Origin, fault: &LaunchFault) -> String {
         Origin::Source(source) => source.path.display(),
         Origin::Server(server) => {
             let name = &server.name;
-            return format!("the MCP server {name} is not connected: {fault}; `pi mcp test {name}` tries it again");
+            return format!(
+                "the MCP server {name} is not connected: {fault}; when that is mended, `/reload` tries it again, and `pi mcp test \
+                 {name}` shows more"
+            );
         }
     };
     let what_to_do = match fault {

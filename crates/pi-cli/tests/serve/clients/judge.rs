@@ -193,12 +193,14 @@ impl Judge {
     }
 
     /// A command that was said earlier may come later only if it waits for a session that is being made. What is about the
-    /// same session stays behind it, but for what makes it. What waits because of its dependencies keeps nobody.
+    /// same session stays behind it, but for what makes it, and what ends or answers a run. What waits because of its
+    /// dependencies keeps nobody.
     fn check_passed(&self, earlier: &Said, later: &Said) {
         let waits = earlier.header.subject().is_some() || !earlier.header.depends_on.is_empty();
         let makes = matches!(later.kind(), "create_session" | "load_session");
+        let ends = later.kind().starts_with("abort") || later.kind() == "extension_ui_response";
         let is_about_the_same = later.header.subject().is_some() && earlier.header.subject() == later.header.subject();
-        let may = waits && (makes || !is_about_the_same || !earlier.header.depends_on.is_empty());
+        let may = waits && (makes || ends || !is_about_the_same || !earlier.header.depends_on.is_empty());
         assert!(may, "{} came before {}\n{}", later.frame, earlier.frame, self.report());
     }
 

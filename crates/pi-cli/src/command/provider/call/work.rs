@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use pi_provider::{
     CallError, Target, TokenUsage,
     client::Facts,
-    embeddings::{self, Embed},
+    embeddings::{self, Embed, Progress},
     image::{self, Draw, Image, ImageSource},
     operation::{Answered, Asking, guard},
+    request::{Change, ChangeKind},
     rerank::{self, Rerank},
     speech::{self, Detail, Speak, Transcribe},
 };
@@ -17,6 +18,7 @@ use serde_json::{Map, Value, json};
 use super::Draft;
 use crate::{
     arguments::{call::CallCommand, model::Ability},
+    console::Console,
     failure::Failure,
     input,
     table::cut,
@@ -134,7 +136,18 @@ impl Work {
     pub(super) fn draft(&self, target: &Target<'_>) -> Result<Draft, CallError> {
         let mut findings = Vec::new();
         let mut request = match self {
-            Work::Embed(embed, _) => embeddings::request(target, embed)?,
+            Work::Embed(embed, _) => {
+                let portions = embeddings::portions(target.manifest, embed)?;
+                let mut request = embeddings::request(target, portions.first().unwrap_or(embed))?;
+                if let [first, _, ..] = portions.as_slice() {
+                    let (all, most) = (embed.texts.len(), first.texts.len());
+                    let reason =
+                        format!("{all} go in {} requests of at most {most}; this is the first", portions.len());
+                    let option = "texts".to_owned();
+                    request.changes.push(Change { kind: ChangeKind::Changed, option, reason });
+                }
+                request
+            }
             Work::Rerank(rerank) => rerank::request(target, rerank)?,
             Work::Draw(draw, _) => image::request(target, draw)?,
             Work::Transcribe(transcribe, _) => {
@@ -148,9 +161,9 @@ impl Work {
         Ok(Draft { request, findings })
     }
 
-    pub(super) async fn run(&self, asking: &Asking<'_>) -> Result<Done, CallError> {
+    pub(super) async fn run(&self, asking: &Asking<'_>, console: &mut Console) -> Result<Done, CallError> {
         Ok(match self {
-            Work::Embed(embed, output) => embedded(embed, output.as_deref(), embeddings::embed(asking, embed).await?),
+            Work::Embed(embed, output) => embedded(embed, output.as_deref(), embed_all(embed, asking, console).await?),
             Work::Rerank(rerank) => ranked(rerank, rerank::rerank(asking, rerank).await?),
             Work::Draw(draw, output) => drawn(output, image::draw(asking, draw).await?),
             Work::Transcribe(transcribe, output) => {
@@ -164,6 +177,26 @@ impl Work {
             }
         })
     }
+}
+
+/// Makes all vectors, and tells how far it has come where that takes several requests.
+async fn embed_all(
+    embed: &Embed,
+    asking: &Asking<'_>,
+    console: &mut Console,
+) -> Result<Answered<embeddings::Embeddings>, CallError> {
+    let mut reached = 0;
+    let told = |Progress { done, all }: Progress| {
+        reached = done;
+        if done < all {
+            console.activity(&format!("{done} of {all} texts have their vectors"));
+        }
+    };
+    let answered = embeddings::embed_telling(asking, embed, told).await;
+    if answered.is_err() && reached > 0 {
+        console.note(&format!("{reached} of {} texts had been answered; nothing of it is kept", embed.texts.len()));
+    }
+    answered
 }
 
 fn embedded(embed: &Embed, output: Option<&Path>, answered: Answered<embeddings::Embeddings>) -> Done {
