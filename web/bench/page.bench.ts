@@ -105,7 +105,7 @@ test("a session of many messages", async ({ page, desk }) => {
     const tasks = await watchTasks(page);
     times.push(await open(page));
     longest = Math.max(longest, await tasks());
-    await desk.say(page, "/close");
+    await desk.turn(page, "/close");
     await expect(page).toHaveURL(/#\/$/);
   }
   print("open_10000_messages", nanoseconds(part(times, 0.5)), "ns");

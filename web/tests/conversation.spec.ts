@@ -177,6 +177,34 @@ test("files are dropped anywhere: a picture joins the message, an envelope is sh
   await expect(page.locator("article.segment").first()).toBeVisible();
 });
 
+test("files that are neither pictures nor envelopes leave the conversation as it is", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  const address = page.url();
+  await desk.editor(page).fill("half a thought");
+  const notes = { name: "notes.txt", type: "text/plain", data: Buffer.from("notes").toString("base64") };
+  for (const [index, place] of ["header.bar", ".composer textarea"].entries()) {
+    await drop(page, place, [{ name: "main.rs", type: "", data: notes.data }, notes]);
+    await expect(page.getByText("main.rs is no picture that models take")).toHaveCount(index + 1);
+  }
+  for (const [place, name] of [["header.bar", "one.png"], [".composer textarea", "two.png"]] as const) {
+    await drop(page, place, [{ name, type: "image/png", data: PNG }, notes]);
+    await expect(page.getByRole("img", { name })).toBeVisible();
+  }
+  expect(page.url()).toBe(address);
+  await expect(desk.editor(page)).toHaveValue("half a thought");
+  // It is seen where files may be let go.
+  const transfer = await page.evaluateHandle(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(["x"], "x.png", { type: "image/png" }));
+    return transfer;
+  });
+  await page.locator("header.bar").dispatchEvent("dragover", { dataTransfer: transfer });
+  await expect(page.getByText("Drop pictures to attach them")).toBeVisible();
+  await page.locator("header.bar").dispatchEvent("dragleave", { dataTransfer: transfer });
+  await expect(page.getByText("Drop pictures to attach them")).toHaveCount(0);
+});
+
 test("an envelope file is looked at without being let in", async ({ page, desk }) => {
   await desk.look(page);
   desk.allow(/401|WebSocket/);
@@ -250,10 +278,11 @@ test.describe("approvals", () => {
     const tool = page.locator("[data-tool=bash]");
     await expect(tool).toHaveAttribute("data-status", "denied");
     // Once, and in words for people.
-    await expect(tool).toContainText("said no. The model was told so and goes on without it.");
+    await expect(tool).toContainText("said no or put the question away. The model was told so and goes on without it.");
     await expect(tool).not.toContainText("deny exec");
     await page.reload();
-    await expect(tool).toContainText("said no. The model was told so and goes on without it.");
+    await expect(tool).toHaveAttribute("data-status", "denied");
+    await expect(tool).toContainText("said no or put the question away. The model was told so and goes on without it.");
   });
 });
 

@@ -28,7 +28,7 @@ async function compacted(page: Page, desk: Desk): Promise<void> {
   await desk.say(page, "/compact");
   // The summary is folded.
   await expect(page.getByText("They talked about words.")).toBeAttached();
-  await expect(page.getByText("Earlier messages are a summary for the model now.")).toBeVisible();
+  await expect(page.getByText("Compacted: the model is given a summary")).toBeVisible();
 }
 
 test("a strip above the answer leads to what the model saw, and a tool that is turned off is gone from the next request", async ({ page, desk }) => {
@@ -124,10 +124,14 @@ test("an answer has its strip before the run ends", async ({ page, desk }) => {
   await desk.say(page, "Look around");
   await expect(page.getByText("Half")).toBeVisible();
   const strip = stripsOf(page);
-  await expect(strip).toHaveCount(1);
+  // Also the one that is being written, and it is its own.
+  await expect(strip).toHaveCount(2);
+  const addresses = await strip.evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+  expect(new Set(addresses).size).toBe(2);
   rest.open();
   await desk.settled(page);
   await expect(strip).toHaveCount(2);
+  expect(await strip.evaluateAll((all) => all.map((one) => one.getAttribute("href")))).toEqual(addresses);
 });
 
 test("every request of a long run is listed and has its strip", async ({ page, desk }) => {
@@ -161,7 +165,9 @@ test.describe("compaction", () => {
     desk.model.says({ text: "A third answer." });
     await ask(page, desk, "third question");
     await expect(stripsOf(page)).toHaveCount(3);
+    await expect(stripsOf(page).last()).toHaveAccessibleName(/the conversation was compacted/);
     await stripsOf(page).last().click();
+    await expect(page.locator("p.broke").first()).toContainText("the conversation was compacted");
     await expect(page.locator(".scrubber .told")).toContainText(/Request (\d+) of \1 /);
     await expect(page.locator(".scrubber .funnel")).toHaveCount(1);
     await page.getByRole("button", { name: /compacted/i }).click();

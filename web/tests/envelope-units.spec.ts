@@ -15,7 +15,7 @@ import { outline } from "../src/envelope/model/outline";
 import { readBytes, readText } from "../src/envelope/model/read";
 import { toHtml, toMarkdown } from "../src/envelope/model/save";
 import { marked, matches } from "../src/envelope/model/search";
-import { edges, layout, piecesOf, stretchOf } from "../src/envelope/model/strip";
+import { edges, inTheirs, layout, piecesOf, stretchOf } from "../src/envelope/model/strip";
 import { columns, compactedFrom, previousTurn } from "../src/envelope/model/timeline";
 import { squarify, tiles, tree } from "../src/envelope/model/treemap";
 import { everyKind, giant, hostile, long, session } from "./envelope/sample";
@@ -157,7 +157,7 @@ test.describe("tokens", () => {
 
   test("of the provider leave a residual, and wrong claims are told", () => {
     const envelope = everyKind();
-    expect(totals(envelope).provider).toEqual({ sent: 8817, residual: 41 });
+    expect(totals(envelope).provider).toEqual({ sent: 8817, residual: 41, byCache: { cached: 2547, written: 4900, uncached: 1370 } });
     expect(totals(envelope).claims).toEqual([]);
     const lying = { ...envelope, meta: { ...envelope.meta, tokens: { count: 1, how: "exact" as const } } };
     expect(totals(lying).claims).toEqual([{ where: "", claimed: 1, sum: 8776 }]);
@@ -220,6 +220,26 @@ test.describe("the strip", () => {
     expect(found.cacheBreak?.index).toBe(5);
     const strip = layout(piecesOf(entries(third as Envelope)), 1000, found.cacheBreak);
     expect(strip.notch).toBe(stretchOf(strip, 5)?.x);
+  });
+
+  test("draws the border of the cache where the provider had it, also inside a segment", () => {
+    const pieces = [
+      { kind: "system_prompt", tokens: 900, cache: "cached" },
+      { kind: "text", tokens: 100, cache: "uncached" },
+    ] as const;
+    const drawn = (sent: Parameters<typeof layout>[3]) => layout(pieces, 1000, undefined, sent).cache.map(({ state, x, width }) => `${state} ${x}+${width}`);
+    const [end] = edges([900, 100], 1000);
+    expect(drawn(undefined)).toEqual([`cached 0+${end}`, `uncached ${end}+${1000 - (end ?? 0)}`]);
+    // By the middle of the first segment all of it would count as read.
+    expect(drawn({ input: 250, cacheRead: 200, cacheWrite: 50 })).toEqual(["cached 0+399", "written 399+100", "uncached 499+501"]);
+    expect(drawn({ input: 0, cacheRead: 500, cacheWrite: 0 })).toEqual(["cached 0+1000"]);
+  });
+
+  test("what the cache held is told in the units of the provider", () => {
+    // Ours are an estimate, twice what the provider counts: all of it was read from the cache.
+    expect(inTheirs(8000, 8000, { input: 100, cacheRead: 3900, cacheWrite: 0 })).toBe(4000);
+    expect(inTheirs(2803, 7339, { input: 1869, cacheRead: 2803, cacheWrite: 0 })).toBe(1784);
+    expect(inTheirs(0, 0, { input: 1, cacheRead: 0, cacheWrite: 0 })).toBe(0);
   });
 
   test("has an outline of its own for every kind", () => {

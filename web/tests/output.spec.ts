@@ -58,3 +58,21 @@ test("a file that is written over shows what changed", async ({ page, desk }) =>
   await expect(made!.locator(".diff")).toHaveCount(0);
   await expect(made!).toContainText("new here");
 });
+
+test("a command that fails shows its end and its exit code, and how long it took is known after a reload", async ({ page, desk }) => {
+  desk.model.says({ calls: [{ name: "bash", arguments: { command: "sleep 0.2; seq 1 6000; exit 3" } }] }, { text: "It failed." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Count");
+  await desk.settled(page);
+  const card = page.locator("[data-tool=bash]");
+  const time = await card.locator(".time").innerText();
+  for (let round = 0; round < 2; round += 1) {
+    await expect(card).toHaveAttribute("data-status", "failed");
+    await expect(card.getByRole("button").first()).toContainText("exit 3");
+    await expect(card.locator(".time")).toHaveText(time);
+    const output = card.getByLabel("Output");
+    await expect.poll(() => output.evaluate((node) => node.scrollTop + node.clientHeight >= node.scrollHeight - 2 && node.scrollTop > 0)).toBe(true);
+    await page.reload();
+  }
+});

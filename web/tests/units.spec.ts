@@ -1,5 +1,5 @@
 /** Parts of the page that are plain functions. No browser is needed for these. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
 import { optionText, reachText, titleText } from "../src/chat/approval";
 import { called, nearest, pageCommand } from "../src/chat/commands";
@@ -28,7 +28,7 @@ function brief(nodes: Inline[]): string {
         case "break":
           return "<br>";
         case "link":
-          return `<a ${node.href}>${brief(node.children)}</a>`;
+          return `<a ${node.href}${node.isPicture === true ? " picture" : ""}>${brief(node.children)}</a>`;
         default:
           return `<${node.type}>${brief(node.children)}</${node.type}>`;
       }
@@ -47,7 +47,7 @@ for (const [text, expected] of [
   ["`open", "`open"],
   ["[a *b*](https://x.org/y_(z)) end", "<a https://x.org/y_(z)>a <em>b</em></a> end"],
   ["[x](javascript:alert(1))", "x (javascript:alert(1))"],
-  ["![pic](https://x.org/p.png)", "<a https://x.org/p.png>🖼 pic</a>"],
+  ["![pic](https://x.org/p.png)", "<a https://x.org/p.png picture>pic</a>"],
   ["see https://x.org/a, or <https://y.org>.", "see <a https://x.org/a>https://x.org/a</a>, or <a https://y.org>https://y.org</a>."],
   ["[not a link] <b>bold</b>", "[not a link] <b>bold</b>"],
   ["\\*no\\* two  \nlines", "*no* two<br>lines"],
@@ -285,4 +285,12 @@ test("texts have a form for one and a form for many", () => {
   const text = "{count} {count?fault:faults} in {name}";
   expect([1, "1", 0, 2, "1,001"].map((count) => fill(text, { count, name: "a" }))).toEqual(["1 fault in a", "1 fault in a", "0 faults in a", "2 faults in a", "1,001 faults in a"]);
   expect(fill("{missing}", {})).toBe("{missing}");
+});
+
+test("nothing is used that a page has only over HTTPS", () => {
+  const folder = new URL("../src/", import.meta.url);
+  const sources = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.(ts|svelte)$/.test(name));
+  expect(sources.length).toBeGreaterThan(100);
+  // Ids are made by `newId`, which works over plain HTTP too.
+  expect(sources.filter((name) => /\brandomUUID\b/.test(readFileSync(new URL(name, folder), "utf8")))).toEqual([]);
 });

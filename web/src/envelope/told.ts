@@ -2,6 +2,7 @@
 
 import { grouped } from "./model/amount";
 import type { CacheBreak, Change, Entry } from "./model/format";
+import { inTheirs, type Sent } from "./model/strip";
 import { title } from "./model/treemap";
 import { kindName, w } from "./words";
 
@@ -13,9 +14,14 @@ export function breakText(cacheBreak: CacheBreak, all: readonly Entry[], before:
   });
 }
 
+/** The same where the conversation was compacted between the two: whatever was removed first, that is why. */
+export function compactedText(cacheBreak: CacheBreak): string {
+  return w("break.compacted") + lostText(cacheBreak);
+}
+
 /** The same with the name of the segment that was told. */
 export function causeText(cacheBreak: CacheBreak, nameOf: (change: Change) => string | undefined): string {
-  const lost = cacheBreak.tokensLost === 0 ? "" : ` · ${w("break.lost", { tokens: grouped(cacheBreak.tokensLost) })}`;
+  const lost = lostText(cacheBreak);
   const { cause } = cacheBreak;
   if (cause.type === "model") {
     const none = w("break.noModel");
@@ -30,16 +36,23 @@ export function causeText(cacheBreak: CacheBreak, nameOf: (change: Change) => st
   return w(`break.${change.what}`, { kind: kindName(change.kind), name }) + lost;
 }
 
+function lostText({ tokensLost }: CacheBreak): string {
+  return tokensLost === 0 ? "" : ` · ${w("break.lost", { tokens: grouped(tokensLost) })}`;
+}
+
 /**
  * What came of a beginning that did not change. That it could be read from the cache is known from the prompts; whether it was, only the
- * provider says. Providers cache in blocks, so the last of them may be missing.
+ * provider says. Providers cache in blocks, so the last of them may be missing. Our counts are scaled to the provider's total: only then
+ * the two can be compared.
  */
-export function keptText(prefixTokens: number, cacheRead: number | undefined): string {
-  if (cacheRead === undefined) {
+export function keptText(prefixTokens: number, allTokens: number, usage: Sent | undefined): string {
+  if (usage === undefined) {
     return w("diff.noBreak");
   }
-  const values = { tokens: grouped(cacheRead), prefix: grouped(prefixTokens) };
-  return w(cacheRead >= prefixTokens * MOSTLY ? "diff.cacheHeld" : "diff.cacheLost", values);
+  const { cacheRead } = usage;
+  const prefix = inTheirs(prefixTokens, allTokens, usage);
+  const values = { tokens: grouped(cacheRead), prefix: grouped(prefix) };
+  return w(cacheRead >= prefix * MOSTLY ? "diff.cacheHeld" : "diff.cacheLost", values);
 }
 
 const MOSTLY = 0.5;

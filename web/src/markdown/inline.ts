@@ -7,7 +7,7 @@ export type Inline =
   | { type: "text"; text: string }
   | { type: "code"; text: string }
   | { type: "strong" | "em" | "strike"; children: Inline[] }
-  | { type: "link"; href: string; children: Inline[] }
+  | { type: "link"; href: string; children: Inline[]; isPicture?: true }
   | { type: "break" };
 
 /** Deeper nesting than this is shown as it was written. */
@@ -204,7 +204,7 @@ class Reader {
     } else {
       // Pictures of elsewhere are not fetched: whoever wants to see one follows the link.
       const words: Inline[] = children.length > 0 ? children : [{ type: "text", text: href }];
-      this.pieces.push({ type: "link", href, children: isImage ? [{ type: "text", text: "🖼 " }, ...words] : words });
+      this.pieces.push({ type: "link", href, children: words, ...(isImage ? { isPicture: true as const } : {}) });
     }
     this.at += target[0].length;
   }

@@ -15,6 +15,8 @@ const MOST_NOTICES = 5;
 const MENTIONED_MS = 4000;
 /** So long news can be read, by whoever sees them. */
 const NEWS_MS = 12_000;
+/** And what an extension warns of: it may do so again and again, and nobody else says that it is over. */
+const WARNED_MS = 60_000;
 
 export class Notices {
   notices = $state.raw<readonly Notice[]>([]);
@@ -30,6 +32,8 @@ export class Notices {
     this.notices = [...this.notices.slice(1 - MOST_NOTICES), { key: this.keys, tone, text, hint, extensionId }];
     if (tone === "info") {
       this.fade(this.keys, NEWS_MS);
+    } else if (tone === "warning" && extensionId !== undefined) {
+      this.fade(this.keys, WARNED_MS);
     }
   }
 

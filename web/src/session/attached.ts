@@ -22,6 +22,9 @@ export function saidOf(message: string): Said {
   return text.trim() === "" ? { text: message, files: [] } : { text: text.trim(), files };
 }
 
+/** Letters by which a message is known from others. */
+const LONGEST_TITLE = 160;
+
 /** The words of a message in one line, without the files in it; it may be cut in the middle of one. A message without words is known by its files. */
 export function titleOf(message: string): string {
   const names: string[] = [];
@@ -35,5 +38,6 @@ export function titleOf(message: string): string {
       return "";
     });
   const said = words.trim() === "" ? names.map((name) => `@${name.split(/[\\/]/).at(-1) ?? name}`).join(" ") : words;
-  return said.trim().replace(/\s+/g, " ");
+  const title = said.trim().replace(/\s+/g, " ");
+  return title.length > LONGEST_TITLE ? `${[...title.slice(0, LONGEST_TITLE)].slice(0, -1).join("")}…` : title;
 }

@@ -2,7 +2,8 @@
  * A session that another program has open, such as pi in a terminal. Its files are read, and looked at again and again for what that program
  * adds to them. Nothing can be said to it, and what is not in the files yet is not seen: an answer comes when it is whole.
  */
-import { type PiClient, PiError } from "pi-client";
+import { type CommandName, type CommandOf, PiError, type SuccessResponse } from "pi-client";
+import type { Asks } from "../link/link.svelte";
 import { reasonOf } from "./download";
 
 /** How the files are; see `GET /look`. */
@@ -15,7 +16,7 @@ interface Sight {
 
 const PAUSE_MS = 1000;
 
-export class Look {
+export class Look implements Asks {
   sight = $state.raw<Sight | undefined>();
   /** Whether it was told once who has it open: from then on nobody's name means that nobody has. */
   private isTold = $state.raw(false);
@@ -50,7 +51,7 @@ export class Look {
   }
 
   /** Asks the files something that one would ask the session. */
-  readonly request = (async (command: { type: string }) => {
+  async request<Name extends CommandName>(command: CommandOf<Name> & { type: Name }): Promise<SuccessResponse<Name>> {
     const answer = await fetch(this.address, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(command) });
     if (!answer.ok) {
       throw new Error(await reasonOf(answer));
@@ -59,8 +60,8 @@ export class Look {
     if (!response.success) {
       throw new PiError(response as ConstructorParameters<typeof PiError>[0]);
     }
-    return response;
-  }) as unknown as PiClient["request"];
+    return response as SuccessResponse<Name>;
+  }
 
   private get address(): string {
     return `/look?${new URLSearchParams({ file: this.file }).toString()}`;

@@ -215,8 +215,8 @@ export class Messages {
       }
       case "tool_execution_end": {
         const tool = this.tool(event.toolCallId, event.toolName);
-        tool.durationMs = event.durationMs ?? (tool.startedAt === undefined ? undefined : Date.now() - tool.startedAt);
-        tool.finish(event.result, event.isError, event.denied);
+        tool.durationMs = tool.startedAt === undefined ? undefined : Date.now() - tool.startedAt;
+        tool.finish(event.result, event.isError, event);
         this.done += 1;
         return;
       }
@@ -253,7 +253,7 @@ export class Messages {
   private newItem(message: Message, entryId?: string): Item {
     if (message.role === "toolResult") {
       const tool = this.tool(message.toolCallId, message.toolName);
-      tool.finish({ content: message.content, ...(message.details === undefined ? {} : { details: message.details }) }, message.isError);
+      tool.finish({ content: message.content, ...(message.details === undefined ? {} : { details: message.details }) }, message.isError, message);
       return { entryId, message, row: undefined };
     }
     if (message.role === "system" || (message.role === "custom" && !message.display)) {
@@ -315,6 +315,8 @@ export class Messages {
     const row = item.row as Row;
     row.isLive = true;
     this.append(item);
+    // Only where it is known what stands right before it, the request is known that leads to it; see `nameWritten`.
+    row.previous = this.items.at(-2)?.entryId;
     this.live = row;
   }
 

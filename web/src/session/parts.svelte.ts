@@ -50,6 +50,13 @@ export type Part = TextPart | ThinkingPart | ImagePart | ToolPart;
 
 export type ToolStatus = "writing" | "waiting" | "running" | "done" | "failed" | "denied" | "lost";
 
+/** How a call ended, beside what came of it. A file tells no words of the policy. */
+export interface Ending {
+  denied?: string;
+  deniedBy?: string;
+  durationMs?: number;
+}
+
 /** A call of a tool: asked for, at work, and done. */
 export class Tool {
   name = $state.raw("");
@@ -58,7 +65,9 @@ export class Tool {
   written = $state.raw("");
   status = $state.raw<ToolStatus>("waiting");
   output = $state.raw<ToolOutput | undefined>();
+  /** Why it was not allowed, as far as that was told. */
   denied = $state.raw<string | undefined>();
+  deniedBy = $state.raw<string | undefined>();
   startedAt = $state.raw<number | undefined>();
   durationMs = $state.raw<number | undefined>();
 
@@ -83,12 +92,12 @@ export class Tool {
     return typeof details === "object" && details !== null && !Array.isArray(details) ? details[name] : undefined;
   }
 
-  finish(output: ToolOutput, isError: boolean, denied?: string): void {
+  finish(output: ToolOutput, isError: boolean, { denied, deniedBy, durationMs }: Ending): void {
     this.output = output;
-    // A result that was read from the file says it only in what the model was told.
-    const told = isError ? /^Not allowed: (.*)/s.exec(contentText(output.content))?.[1] : undefined;
-    this.denied = denied ?? this.denied ?? told;
-    this.status = this.denied !== undefined ? "denied" : isError ? "failed" : "done";
+    this.denied = denied ?? this.denied;
+    this.deniedBy = deniedBy ?? this.deniedBy;
+    this.durationMs = durationMs ?? this.durationMs;
+    this.status = this.deniedBy !== undefined ? "denied" : isError ? "failed" : "done";
   }
 }
 

@@ -13,6 +13,8 @@ export interface Turn {
   request: ModelRequest;
   /** The turn before it, whose prompt the cache may hold. */
   before: string | undefined;
+  /** Whether the conversation was compacted since that. */
+  isCompacted: boolean;
 }
 
 export class Requests {
@@ -24,11 +26,17 @@ export class Requests {
   readonly turns: ReadonlyMap<string, Turn> = $derived.by(() => {
     const found = new Map<string, Turn>();
     let before: string | undefined;
-    for (const request of this.all.filter(({ purpose }) => purpose === "turn")) {
+    let isCompacted = false;
+    for (const request of this.all) {
+      isCompacted ||= request.purpose === "compaction";
+      if (request.purpose !== "turn") {
+        continue;
+      }
       if (request.entryId !== undefined) {
-        found.set(request.entryId, { request, before });
+        found.set(request.entryId, { request, before, isCompacted: isCompacted && before !== undefined });
       }
       before = request.requestId;
+      isCompacted = false;
     }
     return found;
   });

@@ -59,7 +59,7 @@ export interface Totals {
   byHow: Readonly<Record<Counted, number>>;
   byCache: Readonly<Record<CacheState | "unknown", number>>;
   /** What the provider counted as sent, and what is left of it when ours are taken away. */
-  provider?: { sent: number; residual: number };
+  provider?: { sent: number; residual: number; byCache: Readonly<Record<CacheState, number>> };
   /** What the file claims where that is not the sum. */
   claims: { where: string; claimed: number; sum: number }[];
 }
@@ -98,7 +98,7 @@ export function totals(envelope: Envelope): Totals {
     byKind,
     byHow,
     byCache,
-    ...(sentTokens === undefined ? {} : { provider: { sent: sentTokens, residual: sentTokens - whole.count } }),
+    ...(sentTokens === undefined ? {} : { provider: { sent: sentTokens, residual: sentTokens - whole.count, byCache: { cached: usage?.cacheRead ?? 0, written: usage?.cacheWrite ?? 0, uncached: usage?.input ?? 0 } } }),
     claims,
   };
 }

@@ -55,7 +55,23 @@ export function toldPieces({ segments, cache }: Told): Piece[] {
   return segments.map(([kind, count], index) => ({ kind, tokens: count, cache: states[index] ?? "unknown" }));
 }
 
-export function layout(all: readonly Piece[], width: number, cacheBreak?: Diff["cacheBreak"]): Strip {
+/** What a provider counted as sent. */
+export interface Sent {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+}
+
+/** So many of our tokens in those of the provider: ours are scaled to its total. */
+export function inTheirs(tokens: number, all: number, { input, cacheRead, cacheWrite }: Sent): number {
+  return all === 0 ? 0 : Math.round((tokens * (input + cacheRead + cacheWrite)) / all);
+}
+
+/**
+ * Lays segments out. Where it is known what the provider counted, the line of the cache has its borders where the provider had them,
+ * also inside a segment; else each segment is drawn by its own state.
+ */
+export function layout(all: readonly Piece[], width: number, cacheBreak?: Diff["cacheBreak"], sent?: Sent | undefined): Strip {
   const whole = Math.max(1, Math.floor(width));
   const ends = edges(
     all.map((piece) => piece.tokens),
@@ -84,7 +100,35 @@ export function layout(all: readonly Piece[], width: number, cacheBreak?: Diff["
   });
   const isKnown = cache.some((stretch) => stretch.state !== "unknown");
   const notch = cacheBreak === undefined ? undefined : (ends[cacheBreak.index - 1] ?? 0);
-  return { width: whole, stretches, cache: isKnown ? cache : [], ...(notch === undefined ? {} : { notch }) };
+  const drawn = !isKnown ? [] : sent === undefined ? cache : bordered(all, ends, whole, sent);
+  return { width: whole, stretches, cache: drawn, ...(notch === undefined ? {} : { notch }) };
+}
+
+/** The line of the cache by what the provider counted: a cache holds a beginning of the prompt, and what is written follows it. */
+function bordered(all: readonly Piece[], ends: readonly number[], width: number, { input, cacheRead, cacheWrite }: Sent): CacheStretch[] {
+  const counted = all.reduce((sum, piece) => sum + piece.tokens, 0);
+  const sum = Math.max(1, input + cacheRead + cacheWrite);
+  // Our tokens are scaled to the provider's; inside a segment they lie evenly.
+  const at = (tokens: number): number => {
+    const wanted = (counted * Math.min(tokens, sum)) / sum;
+    let passed = 0;
+    for (const [index, piece] of all.entries()) {
+      if (passed + piece.tokens >= wanted) {
+        const from = ends[index - 1] ?? 0;
+        const share = piece.tokens === 0 ? 0 : (wanted - passed) / piece.tokens;
+        return Math.round(from + ((ends[index] ?? from) - from) * share);
+      }
+      passed += piece.tokens;
+    }
+    return width;
+  };
+  const [read, written] = [at(cacheRead), at(cacheRead + cacheWrite)];
+  const parts: CacheStretch[] = [
+    { state: "cached", x: 0, width: read },
+    { state: "written", x: read, width: written - read },
+    { state: "uncached", x: written, width: width - written },
+  ];
+  return parts.filter((part) => part.width > 0);
 }
 
 /** Where each stretch ends, so that all of them together fill the width. */
