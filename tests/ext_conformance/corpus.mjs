@@ -151,6 +151,11 @@ function name(home, path) {
   return relative(home, path).replace(/\/index\.(ts|js)$/, "").replace(/\.(ts|js)$/, "");
 }
 
+/** Whether all of the words are in the kind and name of an extension; `a|b` is one of both. */
+export function isMeant({ kind, id }, words) {
+  return words.every((word) => word.split("|").some((one) => `${kind} ${id}`.includes(one)));
+}
+
 /** The name of the files about an extension. */
 export function fileName({ kind, id }) {
   return `${kind}-${id.replaceAll(/[^A-Za-z0-9._-]+/g, "-")}.json`;

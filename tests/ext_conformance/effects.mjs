@@ -149,7 +149,15 @@ function withoutPatch(details) {
 const DELIVERY = { steer: "steer", follow_up: "followUp", next_turn: "nextTurn" };
 const messages = (list) => list.map(({ role, content }) => ({ role, text: blocks(content).map(({ text }) => text ?? "").join("\n") }));
 
+/** What is told on the bus, with a context as its plain members: the rest of it is the host's own objects, alive. */
+function told({ channel, data }) {
+  if (typeof data?.ctx !== "object" || data.ctx === null) return { channel, data };
+  const { cwd, hasUI, mode } = data.ctx;
+  return { channel, data: { ...data, ctx: { cwd, hasUI, mode } } };
+}
+
 const THEIRS = {
+  emit: told,
   message: ({ message, deliverAs, triggerTurn }) => ({ ...draft(message), delivery: deliverAs ?? "steer", triggerTurn }),
   say: ({ content, deliverAs }) => ({ content: blocks(content), delivery: deliverAs ?? "followUp" }),
   complete: ({ systemPrompt, messages: list }) => ({ systemPrompt, messages: messages(list) }),
@@ -184,7 +192,7 @@ const OURS = {
   ask: ({ question }) => [["ask", question]],
   announce: ({ announcement }) => [ANNOUNCED[announcement.method](announcement)],
   draw: ({ drawing }) => [["draw", drawing]],
-  emit: ({ channel, data }) => [["emit", { channel, data }]],
+  emit: (action) => [["emit", told(action)]],
   control: ({ control }) => [["control", control]],
 };
 

@@ -76,7 +76,7 @@ function constant(text) {
     .replaceAll(/\b\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d([:-]\d\d)?([.-]\d+)?(Z|[+-]\d\d:?\d\d)?/g, "<moment>")
     .replaceAll(/\b\d{1,2}\/\d{1,2}\/\d{4}\b/g, "<day>")
     .replaceAll(/ext-conformance-[A-Za-z0-9]{6}/gi, "ext-conformance")
-    .replaceAll(/<temporary>\/pi-ext-[^/]+\//g, "<temporary>/")
+    .replaceAll(/<temporary>\/(pi-scratch-[^/]+\/)?pi-ext-[^/]+\//g, "<temporary>/")
     .replaceAll(/(<temporary>\/[\w.-]*?-)([0-9a-f]{12}|[A-Za-z0-9]{6})(?=[/"'`\s]|$)/g, "$1<chance>")
     .replaceAll(/\b(pid:? )\d+/gi, "$1<process>")
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "<identity>")

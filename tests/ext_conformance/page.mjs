@@ -31,6 +31,10 @@ export function page(corpus, rows, { missing, unloaded }, { examples, packages }
     "their order. A step at which the real Pi wanted the network, which is closed to both, or a program or a native module of the machine, is compared by its",
     "class (an answer or an error); the table says how many those are. Steps for which Pi itself lacks a program that it would download are left out.",
     "",
+    "Chance decides nothing: what an extension draws (`Math.random`, `crypto`) falls the same way in both hosts, anew for each step, and the session has one id in both.",
+    `${examples.twice + packages.twice} of ${examples.played + packages.played} extensions were captured twice in the real Pi, and a value at which these two captures differ (a race, a time inside a file) is left out,`,
+    "alone; the table says how many those are. The others are compared with one capture. Nothing else is left out.",
+    "",
     ...["example", "package"].flatMap((kind) => table(kind, rows.filter((row) => row.kind === kind))),
     "## Differences",
     "",
@@ -57,10 +61,10 @@ export function page(corpus, rows, { missing, unloaded }, { examples, packages }
 
 function summary(examples, packages) {
   const row = (name, sum) =>
-    `| ${name} | ${sum.registered} of ${sum.all} | ${sum.behaved} of ${sum.played} | ${sum.equal} of ${sum.steps} | ${sum.answered} | ${sum.done} | ${sum.classed} |`;
+    `| ${name} | ${sum.registered} of ${sum.all} | ${sum.behaved} of ${sum.played} | ${sum.equal} of ${sum.steps} | ${sum.answered} | ${sum.done} | ${sum.classed} | ${sum.varied} |`;
   return [
-    "| | register the same | behave the same | steps equal | steps without an error | steps with a result or an effect | steps by class |",
-    "|---|---|---|---|---|---|---|",
+    "| | register the same | behave the same | steps equal | steps without an error | steps with a result or an effect | steps by class | values that vary in Pi |",
+    "|---|---|---|---|---|---|---|---|",
     row("official examples", examples),
     row("published packages", packages),
   ];
@@ -68,7 +72,7 @@ function summary(examples, packages) {
 
 function table(kind, rows) {
   const title = { example: "Official examples", package: "Published packages" }[kind];
-  const head = ["| extension | hooks | tools | commands | other | registers | behaves | steps equal |", "|---|---|---|---|---|---|---|---|"];
+  const head = ["| extension | hooks | tools | commands | other | registers | behaves | steps equal | vary in Pi |", "|---|---|---|---|---|---|---|---|---|"];
   return [`## ${title}`, "", ...head, ...rows.map(line), ""];
 }
 
@@ -78,7 +82,7 @@ function line({ id, counts, registered, behaved }) {
     .filter(([, list]) => list.length)
     .map(([name, list]) => `${list.length} ${list.length === 1 ? name.slice(0, -1) : name}`);
   const verdict = (list) => (list.length === 0 ? "equal" : "**differs**");
-  const played = behaved ? `${verdict(behaved.differences)} | ${behaved.equal} of ${behaved.all}` : "not rehearsed | ";
+  const played = behaved ? `${verdict(behaved.differences)} | ${behaved.equal} of ${behaved.all} | ${behaved.varied || ""}` : "not rehearsed | | ";
   return `| ${id} | ${hooks || ""} | ${tools.length || ""} | ${commands.length || ""} | ${other.join(", ")} | ${verdict(registered)} | ${played} |`;
 }
 

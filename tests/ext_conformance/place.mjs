@@ -2,9 +2,9 @@
 // host and on every machine, so that what an extension finds there is equal too.
 
 import { execFileSync } from "node:child_process";
-import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join, relative } from "node:path";
+import { basename, delimiter, dirname, join, relative } from "node:path";
 
 import { order } from "./corpus.mjs";
 import { FILES } from "./plan.mjs";
@@ -12,8 +12,11 @@ import { FILES } from "./plan.mjs";
 /** The only programs that are found. What is not here is missing everywhere. */
 const PROGRAMS = "sh bash git cat ls echo env grep find sed head tail wc sort uname mkdir rm cp mv touch pwd date sleep true false tr cut xargs dirname basename printf id tee test chmod uniq diff awk seq".split(" ");
 
-/** Everything may be done here but to reach other machines: nothing that an extension finds there could be compared. */
-const SETTINGS = { extensions: { policy: { mode: "permissive", deny_caps: ["http"] } } };
+/** Ports of this machine, at which nobody listens: an extension is refused there as in the real Pi. Names of other machines lead nowhere in a rehearsal. */
+const HERE = { capability: "http", scope: { hosts: ["127.0.0.1:*", "localhost:*"] } };
+
+/** Everything may be done here by what has one of these names. */
+const settings = (names) => ({ extensions: { policy: { mode: "permissive", deny_caps: [], grants: Object.fromEntries(names.map((name) => [name, [HERE]])) } } });
 
 /** What the programs themselves keep at home. */
 const OWN = /^\.pi\/agent\/(cache|logs|keys|extensions-seen\.|settings\.json|sessions|trust|history|auth\.json|models-store\.json|bin\/)/;
@@ -21,14 +24,14 @@ const OWN = /^\.pi\/agent\/(cache|logs|keys|extensions-seen\.|settings\.json|ses
 const IDENTITY = { GIT_AUTHOR_NAME: "Rehearsal", GIT_AUTHOR_EMAIL: "rehearsal@example.org", GIT_COMMITTER_NAME: "Rehearsal", GIT_COMMITTER_EMAIL: "rehearsal@example.org" };
 const DATE = "2025-01-01T00:00:00Z";
 
-/** Makes the folders; what was built is kept in `cache`, if there is one. `remove` takes them away again. */
-export function prepare(cache) {
+/** Makes the folders for an extension; what was built is kept in `cache`, if there is one. `remove` takes them away again. */
+export function prepare(extension, cache) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "ext-conformance-")));
   const [home, cwd, bin, temporary] = ["home", "project", "bin", "tmp"].map((name) => join(root, name));
   for (const folder of [home, cwd, bin, temporary]) mkdirSync(folder);
   for (const program of PROGRAMS) link(program, bin);
   for (const [name, text] of Object.entries(FILES)) write(join(cwd, name), text);
-  write(join(home, ".pi/agent/settings.json"), JSON.stringify(SETTINGS));
+  write(join(home, ".pi/agent/settings.json"), JSON.stringify(settings(names(extension))));
   if (cache) symlinkSync(cache, join(home, ".pi/agent/cache"));
   write(join(home, ".profile"), "");
   write(join(home, ".gitconfig"), "[user]\n\tname = Rehearsal\n\temail = rehearsal@example.org\n[init]\n\tdefaultBranch = main\n[core]\n\thooksPath = /dev/null\n");
@@ -42,6 +45,18 @@ export function prepare(cache) {
   const traces = () => ({ files: { ...listed(cwd, /^\.git\//, ""), ...listed(home, OWN, "~/") }, commits: lines(() => git("log", "--all", "--format=%s")) });
   const before = traces();
   return { home, cwd, env, folders, root, changes: () => changes(before, traces()), remove: () => rmSync(root, { recursive: true, force: true }) };
+}
+
+/** What our host may call an extension: its file or folder, and the package that it belongs to. */
+function names(path) {
+  const own = [basename(path).replace(/\.[^.]+$/, ""), basename(dirname(path))];
+  for (let at = dirname(path); at !== dirname(at); at = dirname(at)) {
+    const file = join(at, "package.json");
+    if (!existsSync(file)) continue;
+    const { name } = JSON.parse(readFileSync(file, "utf8"));
+    return name ? [...new Set([...own, name, `${name}-${own[0]}`])] : own;
+  }
+  return own;
 }
 
 function write(path, text) {

@@ -29,12 +29,12 @@ export async function once(entry, command) {
 }
 
 function told(entry, command, heard, cache) {
-  const place = prepare(cache);
+  const place = prepare(entry.path, cache);
   const [program, ...words] = command(entry, place);
   const options = { cwd: place.cwd, env: place.env, timeout: PATIENCE_MS, killSignal: "SIGKILL", maxBuffer: 256 << 20 };
   return new Promise((done) => {
     execFile(program, words, options, (error, stdout, stderr) => {
-      const seen = read(stdout) ?? { loaded: false, error: fault(error, stderr) };
+      const seen = read(stdout) ?? { loaded: false, isSilent: true, error: fault(error, stderr) };
       done(heard(seen, place));
       place.remove();
     });

@@ -16,6 +16,9 @@ const PAUSES = 25;
 const REACTION_MS = 100;
 const ESCAPES = 3;
 const WORDS = "rehearsed words";
+const KEY = "kept-by-rehearsal";
+/** The session of every rehearsal, the same as there. */
+const SESSION = "00000000-0000-7000-8000-000000000000";
 
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -100,10 +103,12 @@ function watchPrograms(processes, notes) {
 export async function installModel(pi, scene, notes) {
   const scope = pi.includes("@earendil-works") ? "@earendil-works" : "@mariozechner";
   const place = [join(pi, "node_modules", scope, "pi-ai"), join(dirname(pi), "pi-ai")].find(existsSync);
-  const ai = await import(pathToFileURL(join(place, "dist/index.js")));
+  // Newer versions keep the registry of ways to speak to a model beside their entry.
+  const entry = ["dist/compat.js", "dist/index.js"].map((file) => join(place, file)).find(existsSync);
+  const ai = await import(pathToFileURL(entry));
   const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } };
   const stream = (model, context) => {
-    notes.note("complete", { systemPrompt: context.systemPrompt, messages: context.messages });
+    notes.note("complete", asked(ai, context));
     const events = ai.createAssistantMessageEventStream();
     const message = { role: "assistant", content: [{ type: "text", text: scene.completion }], api: model.api, provider: model.provider, model: model.id, usage, stopReason: "stop", timestamp: 0 };
     queueMicrotask(() => {
@@ -112,11 +117,32 @@ export async function installModel(pi, scene, notes) {
     });
     return events;
   };
-  ai.registerApiProvider?.({ api: scene.model.api, stream, streamSimple: stream });
+  ai.registerApiProvider({ api: scene.model.api, stream, streamSimple: stream });
+  await installProvider(join(pi, "dist/core/model-runtime.js"), scene.model, stream);
+}
+
+/** What a model is asked. Newer versions have what holds for all of it among the messages. */
+function asked(ai, { systemPrompt, messages }) {
+  const rest = messages.filter(({ role }) => role !== "system");
+  if (rest.length === messages.length) return { systemPrompt, messages };
+  return { systemPrompt: systemPrompt ?? ai.getCurrentSystemPrompt(messages), messages: rest };
+}
+
+/** Newer versions ask a runtime of their own for models and keys where an extension begins a session: it has the model too. */
+async function installProvider(file, model, streamSimple) {
+  if (!existsSync(file)) return;
+  const { ModelRuntime } = await import(pathToFileURL(file));
+  const { create } = ModelRuntime;
+  ModelRuntime.create = async (...args) => {
+    const runtime = await create.apply(ModelRuntime, args);
+    const { provider, api, baseUrl } = model;
+    runtime.registerProvider(provider, { api, baseUrl, apiKey: KEY, models: [model], streamSimple });
+    return runtime;
+  };
 }
 
 function registry({ model }) {
-  const key = "kept-by-rehearsal";
+  const key = KEY;
   const isKnown = (provider, id) => provider === model.provider && (id === undefined || id === model.id);
   return {
     getAll: () => [model],
@@ -139,6 +165,7 @@ function registry({ model }) {
 
 function past(SessionManager, scene, cwd) {
   const manager = SessionManager.inMemory(cwd);
+  manager.newSession({ id: SESSION });
   for (const entry of scene.entries) {
     manager._appendEntry(structuredClone(entry));
   }
@@ -352,11 +379,12 @@ async function bindings(pi) {
   return tui.getKeybindings?.() ?? { matches: () => false, getKeys: () => [] };
 }
 
-/** Performs the steps and answers what came of each. */
-export async function perform(steps, { runner, extension, invite }, notes) {
+/** Performs the steps and answers what came of each. `beginStep` is told the number of each, from one. */
+export async function perform(steps, { runner, extension, invite }, notes, beginStep) {
   const told = [];
-  for (const step of steps) {
+  for (const [index, step] of steps.entries()) {
     invite(step.person);
+    beginStep(index + 1);
     const outcome = await Promise.race([act(step, runner, extension).catch(threw), wait(PATIENCE_MS).then(() => ({ late: true }))]);
     await settle(notes);
     told.push({ outcome: plain(outcome), ...notes.take() });

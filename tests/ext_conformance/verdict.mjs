@@ -1,8 +1,10 @@
 // How two rehearsals compare, and what is enough.
 
+import { joined, varying } from "./common.mjs";
+
 /**
  * What must be reached: shares of rows that are equal. What was reached is not given up silently: raise these, never lower them. A
- * few packages behave by chance (names they draw, programs they start), so what is asked of packages lies a little below what was seen.
+ * few packages race with themselves, so what is asked of packages lies a little below what was seen.
  */
 export const THRESHOLDS = {
   example: { registered: 1, behaved: 1 },
@@ -15,7 +17,8 @@ export const THRESHOLDS = {
  */
 export function assess(steps, expected, found, compare) {
   const differences = [];
-  const isPunctual = compare(joined(expected), joined(found, expected)).length > 0;
+  const isLeftOut = (index) => expected.steps[index]?.outside || expected.steps[index]?.lacking;
+  const isPunctual = compare(expected.together ?? joined(expected, isLeftOut), joined(found, isLeftOut)).length > 0;
   let [equal, answered, done, classed, lacking] = [0, 0, 0, 0, 0];
   const seen = ({ answer, effects }) => ({ answer, effects: isPunctual ? effects : {} });
   steps.forEach((step, index) => {
@@ -32,17 +35,7 @@ export function assess(steps, expected, found, compare) {
   });
   if (expected.steps.length !== steps.length) differences.push(`the fixture has ${expected.steps.length} steps, the script ${steps.length}: capture it anew`);
   differences.push(...compare(expected.traces, found.traces, "traces"));
-  return { differences, equal, all: steps.length - lacking, answered, done, classed };
-}
-
-/** All effects of a rehearsal by their kind, but for those of steps that are compared by class. */
-function joined(rehearsal, { steps } = rehearsal) {
-  const all = {};
-  rehearsal.steps.forEach(({ effects = {} }, index) => {
-    if (steps[index]?.outside || steps[index]?.lacking) return;
-    for (const [kind, list] of Object.entries(effects)) (all[kind] ??= []).push(...list);
-  });
-  return all;
+  return { differences, equal, all: steps.length - lacking, answered, done, classed, varied: varying(expected) };
 }
 
 function classes(name, wanted, got) {
@@ -85,13 +78,13 @@ export function sums(rows) {
       registered: own.filter(({ registered }) => registered.length === 0).length,
       played: played.length,
       behaved: played.filter(({ behaved }) => behaved.differences.length === 0).length,
-      steps: add("all"), equal: add("equal"), answered: add("answered"), done: add("done"), classed: add("classed"),
+      steps: add("all"), equal: add("equal"), answered: add("answered"), done: add("done"), classed: add("classed"), varied: add("varied"), twice: played.filter(({ behaved }) => behaved.isTwice).length,
     };
   };
   const [examples, packages] = [of("example"), of("package")];
   const isEnough = (sum, { registered, behaved }) => sum.registered >= sum.all * registered && sum.behaved >= sum.played * behaved;
   const isGood = isEnough(examples, THRESHOLDS.example) && isEnough(packages, THRESHOLDS.package);
-  const line = (name, { all, registered, played, behaved, steps, equal, answered, done, classed }) =>
-    `${name}: ${registered} of ${all} register the same, ${behaved} of ${played} behave the same; steps: ${equal} of ${steps} equal, ${answered} without an error, ${done} with a result or an effect, ${classed} by class`;
+  const line = (name, { all, registered, played, behaved, steps, equal, answered, done, classed, varied }) =>
+    `${name}: ${registered} of ${all} register the same, ${behaved} of ${played} behave the same; steps: ${equal} of ${steps} equal, ${answered} without an error, ${done} with a result or an effect, ${classed} by class; ${varied} values vary in Pi itself`;
   return { examples, packages, isGood, lines: [line("examples", examples), line("packages", packages)] };
 }
