@@ -14,35 +14,57 @@ const NEWER = {
 // What engines, bundlers and promises ask of any object; a stub there would change what they do.
 const SILENT = new Set(["__esModule", "then", "toJSON", "$$typeof", "asymmetricMatch", "nodeType", "constructor", "prototype", "name", "length"]);
 
+// Shims that are functions as a whole: what stands for one of them has to be one.
+const CALLABLE = new Set(["node/assert", "node/assert/strict", "node/events", "node/module", "node/stream", "typebox/compile"]);
+export const isCallable = (path) => CALLABLE.has(path);
+
 /** The exports of a shim for the name that the extension imported. */
 export function facade(namespace, module) {
-  const whole = namespace.default;
+  return front(() => namespace, module, typeof namespace.default === "function" ? namespace.default : undefined);
+}
+
+/** The same for a shim that is not callable and is loaded when something of it is first looked at: much that is imported is never used. */
+export function laterFacade(load, module) {
+  let namespace;
+  return front(() => (namespace ??= load()), module, undefined);
+}
+
+function front(open, module, callable) {
   let self;
-  const isFunction = typeof whole === "function";
-  const own = isFunction ? whole : Object.create(null);
+  const isFunction = callable !== undefined;
+  const own = isFunction ? callable : Object.create(null);
   const stubs = new Map();
+  const whole = () => open().default;
   const newer = NEWER[String(module).replace(/^node:/, "")] ?? [];
-  const has = (key) => Object.hasOwn(namespace, key) || (whole !== undefined && whole !== null && key in Object(whole));
-  const read = (key) => (Object.hasOwn(namespace, key) ? namespace[key] : whole?.[key]);
+  const has = (key) => Object.hasOwn(open(), key) || (whole() !== undefined && whole() !== null && key in Object(whole()));
+  const read = (key) => (Object.hasOwn(open(), key) ? open()[key] : whole()?.[key]);
+  // Members that load something when they are read.
+  const loads = (key) => !Object.hasOwn(open(), key) && Object.getOwnPropertyDescriptor(Object(whole()), key)?.get !== undefined;
   self = new Proxy(own, {
     get(target, key) {
-      if (key === "default") return isFunction ? whole : self;
+      if (key === "default") return isFunction ? callable : self;
       if (typeof key === "symbol") return has(key) ? read(key) : target[key];
       if (has(key)) return read(key);
       if (SILENT.has(key) || newer.includes(key)) return target[key];
-      if (!stubs.has(key)) stubs.set(key, stub(module, key, whole?.[Symbol.for("pi.remedy")]));
+      if (!stubs.has(key)) stubs.set(key, stub(module, key, whole()?.[Symbol.for("pi.remedy")]));
       return stubs.get(key);
     },
     has: (target, key) => has(key) || key in target,
-    ownKeys: (target) => [...new Set([...Object.keys(namespace), ...(isFunction ? Reflect.ownKeys(target) : Object.keys(whole ?? {}))])],
+    ownKeys: (target) => [...new Set([...Object.keys(open()), ...(isFunction ? Reflect.ownKeys(target) : Object.keys(whole() ?? {}))])],
     getOwnPropertyDescriptor(target, key) {
       const own = Reflect.getOwnPropertyDescriptor(target, key);
       if (own && !own.configurable) return own;
-      return has(key) ? { value: read(key), enumerable: true, configurable: true, writable: true } : own;
+      if (!has(key)) return own;
+      // Whoever makes a copy of a module, as every default import does, looks at each member and reads few.
+      if (loads(key)) return { get: () => read(key), set(value) { keep(this, key, value); }, enumerable: true, configurable: true };
+      return { value: read(key), enumerable: true, configurable: true, writable: true };
     },
+    set: (target, key, value, receiver) => (loads(key) ? keep(target, key, value) : Reflect.set(target, key, value, receiver)),
   });
   return self;
 }
+
+const keep = (target, key, value) => Reflect.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 
 /**
  * A package that was not found: loading it is no error, using it is. Where the extension stands by for the error, `how` is

@@ -1,13 +1,14 @@
 // The one module that a bundle imports: shims by their specifiers, packages that are not there, and places of sources.
 import host from "pi:host";
-import { facade, missing } from "pi:shim/facade";
+import { facade, isCallable, laterFacade, missing } from "pi:shim/facade";
 
+const SHIM = "pi:shim/";
 const facades = new Map();
 
-/** What the bundle sees of a shim. */
+/** What the bundle sees of a shim. Most are loaded when something of them is first looked at. */
 export function shim(specifier, name = specifier.replace(/^pi:shim\/(?:node\/)?/, "")) {
   const key = `${specifier}\0${name}`;
-  if (!facades.has(key)) facades.set(key, facade(host.load(specifier), name));
+  if (!facades.has(key)) facades.set(key, isCallable(specifier.slice(SHIM.length)) ? facade(host.load(specifier), name) : laterFacade(() => host.load(specifier), name));
   return facades.get(key);
 }
 

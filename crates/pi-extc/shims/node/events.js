@@ -1,5 +1,8 @@
 // node:events. EventEmitter with the order and the errors of Node; no capture of domains, no asynchronous resources.
-import { inspect } from "pi:shim/node/util/inspect";
+import host from "pi:host";
+
+// Loaded when something is wrong: it is large.
+const inspect = (value) => host.load("pi:shim/node/util/inspect").inspect(value);
 
 const REJECTION = Symbol.for("nodejs.rejection");
 const MONITOR = Symbol("events.errorMonitor");

@@ -7,7 +7,7 @@ import { globSync, root } from "./files.js";
 import { text } from "./write-modules.js";
 
 const { default: names } = await shim("names");
-const { facade, missing } = await shim("facade");
+const { facade, isCallable, laterFacade, missing } = await shim("facade");
 const { install } = await shim("globals");
 
 test("modules.json is what names.js says (node tests/write-modules.js writes it)", () => assert.equal(readFileSync(`${root}modules.json`, "utf8"), text));
@@ -59,6 +59,35 @@ test("a function as a whole stays one behind the facade", async () => {
   assert.ok(new events() instanceof events.EventEmitter);
   assert.ok(new (class extends events {})().on("x", () => {}));
   assert.equal(events.default, (await shim("node/events")).default);
+});
+test("those that are functions as a whole are known before they are loaded", async () => {
+  for (const path of new Set(Object.values(names))) assert.equal(isCallable(path), typeof (await shim(path)).default === "function", path);
+});
+test("a shim is loaded when something of it is first looked at, and once", () => {
+  let loads = 0;
+  const later = (look) => {
+    loads = 0;
+    const seen = look(laterFacade(() => (loads++, { default: { here: 1 }, named: 2 }), "own"));
+    return [seen, loads];
+  };
+  assert.deepEqual(later((own) => own.default === own && typeof own), ["object", 0]);
+  assert.deepEqual(later((own) => own.here + own.named), [3, 1]);
+  assert.deepEqual(later((own) => "here" in own), [true, 1]);
+  assert.deepEqual(later((own) => Object.keys(own)), [["default", "named", "here"], 1]);
+  assert.throws(() => later((own) => own.lost()), /"lost" of "own" is not available/);
+});
+test("a copy of a module loads what it holds when that is read", () => {
+  let loads = 0;
+  const whole = { plain: 1, get heavy() { return ++loads; } };
+  const own = laterFacade(() => ({ default: whole }), "own");
+  const copy = {};
+  for (const key of Object.getOwnPropertyNames(own)) Object.defineProperty(copy, key, Object.getOwnPropertyDescriptor(own, key));
+  assert.deepEqual([Object.keys(copy), copy.plain, loads], [["default", "plain", "heavy"], 1, 0]);
+  assert.deepEqual([copy.heavy, { ...own }.heavy, own.heavy], [1, 2, 3]);
+  copy.heavy = "mine";
+  assert.deepEqual([copy.heavy, own.heavy], ["mine", 4]);
+  own.heavy = "mine";
+  assert.deepEqual([own.heavy, whole.heavy], [5, 6]);
 });
 test("globals are loaded when they are read", async () => {
   const target = {};

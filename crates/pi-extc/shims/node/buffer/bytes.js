@@ -1,8 +1,11 @@
 // The class Buffer: a Uint8Array with Node's methods.
 // Not here: pooling (every Buffer owns its memory) and the deprecated SlowBuffer.
+import host from "pi:host";
 import { byteLength, decode, demand, encode, normalise } from "pi:shim/node/buffer/encoding";
 import { numberMethods } from "pi:shim/node/buffer/numbers";
-import { inspect } from "pi:shim/node/util/inspect";
+
+// Loaded when somebody looks: it is large.
+const inspect = (value, options) => host.load("pi:shim/node/util/inspect").inspect(value, options);
 
 class Bytes extends Uint8Array {
   static get [Symbol.species]() { return Bytes; }
@@ -81,7 +84,7 @@ class Bytes extends Uint8Array {
   get parent() { return this.buffer; }
   get offset() { return this.byteOffset; }
 
-  [inspect.custom](depth, options) {
+  [Symbol.for("nodejs.util.inspect.custom")](depth, options) {
     const shown = Array.from(Uint8Array.prototype.subarray.call(this, 0, 50), (byte) => byte.toString(16).padStart(2, "0")).join(" ");
     const more = this.length > 50 ? ` ... ${this.length - 50} more byte${this.length > 51 ? "s" : ""}` : "";
     const extra = Object.keys(this).filter((key) => !/^\d+$/.test(key)).map((key) => `, ${key}: ${inspect(this[key], options)}`).join("");

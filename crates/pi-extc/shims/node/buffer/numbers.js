@@ -1,5 +1,8 @@
 // The numbers in a Buffer: readUInt8 … writeDoubleLE, with Node's range errors.
-import { inspect } from "pi:shim/node/util/inspect";
+import host from "pi:host";
+
+// Loaded when something is wrong: it is large.
+const inspect = (value) => host.load("pi:shim/node/util/inspect").inspect(value);
 
 const FIXED = [
   ["UInt8", 1, "Uint8"], ["Int8", 1, "Int8"], ["UInt16", 2, "Uint16"], ["Int16", 2, "Int16"],

@@ -1,7 +1,9 @@
 // What a caller asks to run, as the parameters of `exec`.
 import host from "pi:host";
 import { additions } from "pi:shim/node/process/environment";
-import { inspect } from "pi:shim/node/util/inspect";
+
+// Loaded when something is wrong: it is large.
+const inspect = (value) => host.load("pi:shim/node/util/inspect").inspect(value);
 
 function demandText(value, name) {
   if (typeof value === "string") return;

@@ -1,7 +1,9 @@
 // What callers hand to file functions: paths, options, flags and modes, checked as Node checks them.
 import host from "pi:host";
 import { demand } from "pi:shim/node/buffer/encoding";
-import { inspect } from "pi:shim/node/util/inspect";
+
+// Loaded when something is wrong: it is large.
+const inspect = (value) => host.load("pi:shim/node/util/inspect").inspect(value);
 
 function received(value) {
   if (value === null || value === undefined) return `${value}`;
