@@ -65,16 +65,18 @@ export function make(native, flags) {
     return host.callSync("session", { op, ...params });
   };
 
+  let AbortController;
   const signalOf = (job) => {
     let controller = controllers.get(job);
     if (controller === undefined) {
-      controller = new (host.load("pi:shim/web/abort").AbortController)();
+      AbortController ??= host.load("pi:shim/web/abort").AbortController;
+      controller = new AbortController();
       if (native.isOpen(job)) controllers.set(job, controller);
     }
     return controller.signal;
   };
   const ui = makeUi(native);
-  const context = contexts({ check, ui, signalOf, say: () => ({ sendMessage: async (...args) => pi.sendMessage(...args), sendUserMessage: async (...args) => pi.sendUserMessage(...args) }) });
+  const context = contexts({ made: native.made, check, ui, signalOf, say: () => ({ sendMessage: async (...args) => pi.sendMessage(...args), sendUserMessage: async (...args) => pi.sendUserMessage(...args) }) });
 
   // Does something for the engine and answers it, now or when the promise is settled. What was shown to people before comes
   // before the answer: whoever waits for that may leave afterwards.

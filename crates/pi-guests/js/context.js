@@ -6,8 +6,11 @@ import { cancellation } from "pi:api/ui";
 
 const MODE = { terminal: "tui", server: "rpc", json: "json", print: "print" };
 
-/** Makes contexts. `check` throws once the extension is not the session's any more; `say` speaks in the session. */
-export function contexts({ check, ui, signalOf, say }) {
+// How a member stands in a context: as it is, read by a function, or read by one and not copied.
+const [VALUE, READ, HIDDEN] = [0, 1, 2];
+
+/** Makes contexts, with `made`. `check` throws once the extension is not the session's any more; `say` speaks in the session. */
+export function contexts({ made, check, ui, signalOf, say }) {
   const session = (op, params) => {
     check();
     return host.callSync("session", { op, ...params });
@@ -82,7 +85,7 @@ export function contexts({ check, ui, signalOf, say }) {
   const replaced = async (result, withSession, setup) => {
     const { cancelled } = await result;
     if (!cancelled && typeof setup === "function") await setup(writableManager);
-    if (!cancelled && typeof withSession === "function") await withSession(made(command, describe(say())));
+    if (!cancelled && typeof withSession === "function") await withSession(made([...command, ...parts(say())]));
     return { cancelled };
   };
   const control = {
@@ -96,13 +99,15 @@ export function contexts({ check, ui, signalOf, say }) {
   };
 
   // Each a plain object of its own with members of its own, as in Pi: extensions copy it (`{ ...ctx, cwd }`) and change the copy.
-  const describe = (...parts) => Object.assign({}, ...parts.map(Object.getOwnPropertyDescriptors));
-  const event = describe(common);
-  // Reading it asks the host for every schema, which a copy need not.
-  event.tools.enumerable = false;
-  const command = { ...event, ...describe(control) };
-  const made = (members, more) => Object.create(Object.prototype, { ...members, ...more });
-  const withSignal = (members, job) => made(members, { signal: { enumerable: true, configurable: true, get: () => signalOf(job) } });
+  // Made for every call, so the engine makes it: of names, how each stands there, and what.
+  const parts = (source, hidden) =>
+    Object.entries(Object.getOwnPropertyDescriptors(source)).flatMap(([name, { get, value }]) =>
+      get === undefined ? [name, VALUE, value] : [name, name === hidden ? HIDDEN : READ, get],
+    );
+  // Reading the tools asks the host for every schema, which a copy need not.
+  const event = parts(common, "tools");
+  const command = [...event, ...parts(control)];
+  const withSignal = (members, job) => made(members, () => signalOf(job));
   return {
     event: (job) => withSignal(event, job),
     command: (job) => withSignal(command, job),

@@ -9,6 +9,7 @@ mod answers;
 mod api;
 mod chance;
 mod clock;
+mod contexts;
 mod digests;
 mod engine;
 mod fuse;

@@ -16,7 +16,7 @@ use pi_extproto::{
 use pi_transcript::question::WidgetPlacement;
 
 use super::{
-    answers, digests,
+    answers, contexts, digests,
     modules::loading,
     packing,
     place::Place,
@@ -44,6 +44,7 @@ pub(super) fn functions<'js>(ctx: &Ctx<'js>, room: &Rc<Room>, place: &Place) -> 
     texts(ctx, &native, room)?;
     zones::functions(ctx, &native)?;
     drawings(ctx, &native, room)?;
+    contexts::functions(ctx, &native)?;
     answers::functions(ctx, &native, room)?;
     Ok(native)
 }

@@ -564,3 +564,16 @@ async fn context_is_an_object_of_its_own_with_members_of_its_own() {
         assert_eq!(told, format!(";true;false;true;false;{is_first}"));
     }
 }
+
+#[tokio::test]
+async fn members_of_a_context_are_values_or_are_read() {
+    let body = "const of = (name) => {
+            const { get, value, enumerable, configurable, writable } = Object.getOwnPropertyDescriptor(ctx, name);
+            return [typeof get, typeof value, enumerable, configurable, writable].join();
+        };
+        return [...['cwd', 'isIdle', 'tools', 'signal'].map(of), Object.getOwnPropertyNames(ctx).at(-1)].join(';');";
+    let guest = start(program(&tool(body))).await.expect("it loads");
+    let told = text(&call(&guest, "t", json!({})).await.expect("an answer"));
+    let (read, hidden) = ("function,undefined,true,true,", "function,undefined,false,true,");
+    assert_eq!(told, format!("{read};undefined,function,true,true,true;{hidden};{read};signal"));
+}
