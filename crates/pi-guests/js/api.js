@@ -1,14 +1,15 @@
 // The Pi API: what an extension registers and how it is called.
 import host, { describe, request } from "pi:host";
 import { contexts } from "pi:api/context";
-import { canvas } from "pi:api/drawing";
 import { install } from "pi:shim/globals";
 import { accessOf, canStream, describedBy, owned as providers } from "pi:shim/pi/ai/own";
-import { blocks, draft, outcomeOf } from "pi:api/outcome";
-import { partials } from "pi:api/partial";
-import { sessionManager, state } from "pi:api/session";
-import { theme } from "pi:api/theme";
 import { cancellation, makeUi, showing, withoutEffect } from "pi:api/ui";
+
+// Loaded when something of them is needed: most extensions neither draw nor read their conversation.
+const part = (name) => host.load(`pi:api/${name}`);
+const blocks = (content) => part("outcome").blocks(content);
+const outcomeOf = (...given) => part("outcome").outcomeOf(...given);
+const state = () => part("session").state();
 
 const { apply } = Reflect;
 const then = (promise, done, failed) => apply(Promise.prototype.then, promise, [done, failed]);
@@ -253,7 +254,7 @@ export function make(native, flags) {
       changed();
     },
     sendMessage(message, options) {
-      session("send_message", { ...draft(message), delivery: delivery(options?.deliverAs, "steer"), trigger_turn: options?.triggerTurn === true });
+      session("send_message", { ...part("outcome").draft(message), delivery: delivery(options?.deliverAs, "steer"), trigger_turn: options?.triggerTurn === true });
     },
     sendUserMessage(content, options) {
       acting();
@@ -320,7 +321,7 @@ export function make(native, flags) {
       return files;
     },
     get session() {
-      return conversation;
+      return (conversation ??= converse());
     },
     get ui() {
       acting();
@@ -343,8 +344,9 @@ export function make(native, flags) {
     remove: async (path, { recursive = false } = {}) => void (await fs("remove", { path: String(path), recursive })),
     rename: async (from, to) => void (await fs("rename", { from: String(from), to: String(to) })),
   };
-  const conversation = {
-    ...sessionManager,
+  let conversation;
+  const converse = () => ({
+    ...part("session").sessionManager,
     getState: () => (acting(), state()),
     sendMessage: pi.sendMessage,
     sendUserMessage: pi.sendUserMessage,
@@ -356,7 +358,7 @@ export function make(native, flags) {
       const params = { op: "complete", model: model && { provider: model.provider, model: model.id }, system_prompt: systemPrompt, messages, tools, max_tokens: maxTokens, thinking_level: thinkingLevel };
       return (await host.call("session", params, { cancel: cancellation(signal) })).message;
     },
-  };
+  });
 
   const offerTool = ({ name, label, description, parameters, promptSnippet, promptGuidelines, executionMode, defaultActive, renderCall, renderResult }) => ({
     name, label: worded(label), description: worded(description) ?? "", parameters: parameters ?? { type: "object", properties: {} }, promptSnippet: worded(promptSnippet),
@@ -406,10 +408,11 @@ export function make(native, flags) {
     return { family: "notice" };
   };
   // What each handler of an event is told is the same.
-  const soFar = partials();
+  let soFar;
   let partial;
   const complete = (event, index) => {
     const { assistantMessageEvent: step } = event;
+    soFar ??= part("partial").partials();
     if (index === 0 || partial === undefined) partial = soFar(step, event.message, event.usage);
     event.message = partial;
     step.partial = partial;
@@ -452,6 +455,7 @@ export function make(native, flags) {
     return kept.get(callId);
   };
   const draw = ({ kind, message, entry, callId, name, input, output, isPartial, isError, width, expanded }) => {
+    const { theme } = part("theme");
     if (kind === "message") return lines(renderers.get(message.customType)?.(message, { expanded }, theme), width);
     if (kind === "entry") return lines(entryRenderers.get(entry.customType)?.(entry, { expanded }, theme), width);
     const [tool, mine] = [tools.get(name), keptOf(callId)];
@@ -532,8 +536,8 @@ export function make(native, flags) {
       for (const controller of controllers.values()) controller.abort();
       controllers.clear();
     },
-    key: canvas.key,
-    resized: canvas.resized,
-    taken: canvas.taken,
+    key: (id, data) => part("drawing").canvas.key(id, data),
+    resized: (id) => part("drawing").canvas.resized(id),
+    taken: (id) => part("drawing").canvas.taken(id),
   };
 }

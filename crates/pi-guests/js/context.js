@@ -1,10 +1,11 @@
 // `ctx`: what a handler, a tool or a command is given beside its event.
 import host from "pi:host";
-import { modelRegistry } from "pi:api/model";
-import { sessionManager, state, writableManager } from "pi:api/session";
 import { cancellation } from "pi:api/ui";
 
 const MODE = { terminal: "tui", server: "rpc", json: "json", print: "print" };
+
+// Loaded when somebody asks.
+const conversation = () => host.load("pi:api/session");
 
 // How a member stands in a context: as it is, read by a function, or read by one and not copied.
 const [VALUE, READ, HIDDEN] = [0, 1, 2];
@@ -22,7 +23,7 @@ export function contexts({ made, check, ui, signalOf, say }) {
   const accepted = async (op, params) => ({ cancelled: (await later(op, params)).accepted === false });
   const now = () => {
     check();
-    return state();
+    return conversation().state();
   };
 
   const common = {
@@ -41,11 +42,11 @@ export function contexts({ made, check, ui, signalOf, say }) {
     },
     get sessionManager() {
       check();
-      return sessionManager;
+      return conversation().sessionManager;
     },
     get modelRegistry() {
       check();
-      return modelRegistry;
+      return host.load("pi:api/model").modelRegistry;
     },
     get model() {
       const { model_info, model } = now();
@@ -84,7 +85,7 @@ export function contexts({ made, check, ui, signalOf, say }) {
   // What is to be done in the session that takes the place of this one, unless somebody objects to it.
   const replaced = async (result, withSession, setup) => {
     const { cancelled } = await result;
-    if (!cancelled && typeof setup === "function") await setup(writableManager);
+    if (!cancelled && typeof setup === "function") await setup(conversation().writableManager);
     if (!cancelled && typeof withSession === "function") await withSession(made([...command, ...parts(say())]));
     return { cancelled };
   };

@@ -1,7 +1,8 @@
 // `ctx.ui`: questions to whoever is there, and what is shown to them.
 import host from "pi:host";
-import { drawn } from "pi:api/drawing";
-import { theme } from "pi:api/theme";
+
+// Loaded when somebody draws.
+const theme = () => host.load("pi:api/theme").theme;
 
 /** A token that is cancelled with the signal. */
 export function cancellation(signal) {
@@ -62,7 +63,8 @@ const optionText = (option) => (typeof option === "string" ? option : String(opt
 
 /** Made once; what it draws belongs to whoever draws it. Not frozen, as nothing that an extension is given: it may wrap it. */
 export function makeUi(native) {
-  const { custom, widget, chrome } = drawn(native);
+  let drawn;
+  const drawing = () => (drawn ??= host.load("pi:api/drawing").drawn(native));
   let isExpanded = false;
   return {
     async select(title, options, given) {
@@ -86,12 +88,13 @@ export function makeUi(native) {
       const answer = await ask({ op: "interview", title, questions: fields }, { timeout, signal });
       return answer?.responses ?? answer?.answers;
     },
-    custom,
+    custom: (factory, options) => drawing().custom(factory, options),
     notify: (message, level = "info") => tell({ op: "notify", message: String(message), level: level === "success" ? "info" : level }),
     setStatus: (key, text) => tell({ op: "set_status", key: String(key), text: text === undefined || text === null ? undefined : String(text) }),
     setWidget(key, content, options) {
-      widget(key, undefined);
-      if (typeof content === "function") widget(String(key), content, placementOf(options) === "below_editor");
+      // What was drawn there before goes away.
+      drawn?.widget(key, undefined);
+      if (typeof content === "function") drawing().widget(String(key), content, placementOf(options) === "below_editor");
       else tell({ op: "set_widget", key: String(key), lines: content === undefined || content === null ? undefined : Array.from(content, String), placement: placementOf(options) });
     },
     setTitle: (title) => tell({ op: "set_title", title: String(title) }),
@@ -105,13 +108,13 @@ export function makeUi(native) {
         return "";
       }
     },
-    setFooter: (factory) => chrome("footer", factory),
-    setHeader: (factory) => chrome("header", factory),
+    setFooter: (factory) => drawing().chrome("footer", factory),
+    setHeader: (factory) => drawing().chrome("header", factory),
     get theme() {
-      return theme;
+      return theme();
     },
-    getAllThemes: () => [{ name: theme.name, path: undefined }],
-    getTheme: (name) => (name === theme.name ? theme : undefined),
+    getAllThemes: () => [{ name: theme().name, path: undefined }],
+    getTheme: (name) => (name === theme().name ? theme() : undefined),
     setTheme() {
       withoutEffect("ctx.ui.setTheme");
       return { success: false, error: "themes are chosen in the settings" };
