@@ -80,8 +80,8 @@ export function make(native, flags) {
   const context = contexts({ made: native.made, check, ui, signalOf, say: () => ({ sendMessage: async (...args) => pi.sendMessage(...args), sendUserMessage: async (...args) => pi.sendUserMessage(...args) }) });
 
   // Does something for the engine and answers it, now or when the promise is settled. What was shown to people before comes
-  // before the answer: whoever waits for that may leave afterwards.
-  const run = (job, work) => {
+  // before the answer: whoever waits for that may leave afterwards. `told` makes the answer of the result.
+  const run = (job, work, told = (result) => result) => {
     // Makes nothing where nothing was shown: there may be no memory left.
     const end = (tell, answer) => {
       controllers.delete(job);
@@ -89,8 +89,16 @@ export function make(native, flags) {
       if (shown === undefined) tell(job, answer);
       else then(shown, () => tell(job, answer));
     };
-    const done = (value) => end(native.done, value);
     const failed = (thrown) => end(native.failed, describe(thrown));
+    const done = (result) => {
+      let answer;
+      try {
+        answer = told(result);
+      } catch (thrown) {
+        return failed(thrown);
+      }
+      end(native.done, answer);
+    };
     let result;
     try {
       result = work();
@@ -442,8 +450,7 @@ export function make(native, flags) {
   const callTool = (job, callId, name, input) => {
     const tool = known(tools, "tool", name);
     const params = typeof tool.prepareArguments === "function" ? tool.prepareArguments(input) : input;
-    const result = tool.execute(callId, params, signalOf(job), (partial) => native.update(job, outputOf(partial)), context.event(job));
-    return isThenable(result) ? then(Promise.resolve(result), replyOf) : replyOf(result);
+    return tool.execute(callId, params, signalOf(job), (partial) => native.update(job, outputOf(partial)), context.event(job));
   };
 
   const lines = (component, width) => (component === undefined || component === null ? null : Array.from(component.render(width), String));
@@ -515,7 +522,7 @@ export function make(native, flags) {
   return {
     load: (job, namespace, evaluated, isAgain) => run(job, () => load(namespace, evaluated, isAgain)),
     handle: (job, hook, index, event) => run(job, () => handle(job, hook, index, event)),
-    tool: (job, callId, name, input) => run(job, () => callTool(job, callId, name, input)),
+    tool: (job, callId, name, input) => run(job, () => callTool(job, callId, name, input), replyOf),
     command: (job, name, args) =>
       run(job, async () => {
         await known(commands, "command", name).handler(args, context.command(job));

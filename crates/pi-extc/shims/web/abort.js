@@ -9,7 +9,8 @@ let abort;
 export class AbortSignal extends EventTarget {
   #isAborted = false;
   #reason;
-  #dependents = new Set();
+  // Made when there are any: a signal is made for every call of a tool, and most of them nobody follows.
+  #dependents;
   constructor(key) {
     if (key !== MAKE) throw Object.assign(new TypeError("Illegal constructor"), { code: "ERR_ILLEGAL_CONSTRUCTOR" });
     super();
@@ -19,7 +20,7 @@ export class AbortSignal extends EventTarget {
       if (signal.#isAborted) return;
       signal.#isAborted = true;
       signal.#reason = reason === undefined ? new DOMException("This operation was aborted", "AbortError") : reason;
-      const dependents = [...signal.#dependents];
+      const dependents = [...(signal.#dependents ?? [])];
       signal.dispatchEvent(new Event("abort"));
       for (const dependent of dependents) abort(dependent, signal.#reason);
     };
@@ -44,7 +45,7 @@ export class AbortSignal extends EventTarget {
     const signal = new AbortSignal(MAKE);
     const first = list.find((own) => own.aborted);
     if (first) abort(signal, first.reason);
-    else for (const own of list) own.#dependents.add(signal);
+    else for (const own of list) (own.#dependents ??= new Set()).add(signal);
     return signal;
   }
   get [Symbol.toStringTag]() { return "AbortSignal"; }

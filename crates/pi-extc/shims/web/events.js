@@ -38,21 +38,22 @@ export class CustomEvent extends Event {
 }
 
 export class EventTarget {
-  #listeners = new Map();
+  // Made for the first of them.
+  #listeners;
 
   addEventListener(type, callback, options) {
     if (callback === null || callback === undefined) return;
     const { once = false, capture = false, signal } = typeof options === "boolean" ? { capture: options } : (options ?? {});
     if (signal?.aborted) return;
-    const list = this.#listeners.get(type) ?? [];
+    const list = this.#listeners?.get(type) ?? [];
     if (list.some((own) => own.callback === callback && own.capture === capture)) return;
-    this.#listeners.set(type, [...list, { callback, once, capture }]);
+    (this.#listeners ??= new Map()).set(type, [...list, { callback, once, capture }]);
     signal?.addEventListener("abort", () => this.removeEventListener(type, callback, options), { once: true });
   }
 
   removeEventListener(type, callback, options) {
     const capture = typeof options === "boolean" ? options : !!options?.capture;
-    const list = this.#listeners.get(type);
+    const list = this.#listeners?.get(type);
     if (list) this.#listeners.set(type, list.filter((own) => own.callback !== callback || own.capture !== capture));
   }
 
@@ -62,7 +63,7 @@ export class EventTarget {
     inside.target = this;
     inside.current = this;
     inside.isStopped = false;
-    for (const own of this.#listeners.get(event.type) ?? []) {
+    for (const own of this.#listeners?.get(event.type) ?? []) {
       if (!this.#listeners.get(event.type).includes(own)) continue;
       if (own.once) this.removeEventListener(event.type, own.callback, own.capture);
       try {
