@@ -26,18 +26,22 @@ const DEFAULTS = { process: "node/process", console: "web/console", crypto: "web
 
 /** Installs what is not there yet; the engine's own stays, but for what it only half has. */
 export function install(target = globalThis) {
-  const define = (name, read) => Object.defineProperty(target, name, {
-    get() {
-      const value = read();
-      Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
+  const put = (name, value) => Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
+  // One function reads and writes, whichever it is called for: there are many of them, and every guest makes them.
+  const define = (name, read) => {
+    const access = (...written) => {
+      const value = written.length > 0 ? written[0] : read(name);
+      put(name, value);
       return value;
-    },
-    set(value) { Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false }); },
-    configurable: true,
-    enumerable: false,
-  });
-  for (const [path, names] of Object.entries(LAZY)) for (const name of names) define(name, () => host.load(`pi:shim/${path}`)[name]);
-  for (const [name, path] of Object.entries(DEFAULTS)) define(name, () => host.load(`pi:shim/${path}`).default);
+    };
+    Object.defineProperty(target, name, { get: access, set: access, configurable: true, enumerable: false });
+  };
+  for (const [path, names] of Object.entries(LAZY)) {
+    const read = (name) => host.load(`pi:shim/${path}`)[name];
+    for (const name of names) define(name, read);
+  }
+  const readDefault = (name) => host.load(`pi:shim/${DEFAULTS[name]}`).default;
+  for (const name of Object.keys(DEFAULTS)) define(name, readDefault);
   define("global", () => target);
   if (typeof target.queueMicrotask !== "function") define("queueMicrotask", () => (callback) => { Promise.resolve().then(callback); });
   for (const name of ["dispose", "asyncDispose"]) {
