@@ -285,7 +285,7 @@ impl Extensions {
             let servers = mcp::places::find(&places, &env::lookup);
             found.notices.extend(servers.notices.iter().map(ToString::to_string));
             found.servers = servers.servers;
-            if let Some(Err(fault)) = self.base.pins.as_ref().map(|pins| pins.meet(&found.servers)) {
+            if let Some(Err(fault)) = self.base.pins.as_ref().map(|pins| pins.meet(&places.counted(), &found.servers)) {
                 found.notices.push(format!("{fault}; {}", fault.hint()));
             }
         }

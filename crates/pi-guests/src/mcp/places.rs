@@ -91,6 +91,14 @@ impl Where {
         persons.into_iter().chain([projects]).collect()
     }
 
+    /// The files of the project in which servers count that stand there, whether or not they are there yet: none until it is
+    /// trusted.
+    pub fn counted(&self) -> Vec<PathBuf> {
+        let all = self.files().into_iter().chain(self.settings());
+        let projects = all.filter(|(origin, _)| *origin == Origin::Project && self.is_trusted);
+        projects.map(|(_, file)| file).collect()
+    }
+
     /// All files of servers, in the order in which they count.
     pub fn files(&self) -> Vec<(Origin, PathBuf)> {
         let persons = self.persons().map(|file| (Origin::Person, file));
