@@ -72,7 +72,11 @@ impl fmt::Display for Finding {
                 (Side::Output, 1) => "the arguments of a call",
                 (Side::Output, _) => "the arguments of calls",
             };
-            return write!(f, "guardrail {} found something in {place}, and did not mask it there", self.filter);
+            return write!(
+                f,
+                "guardrail {} found something in {place}, and did not mask it there, because they would mean something else",
+                self.filter
+            );
         }
         let texts = if self.texts == 1 { "a text" } else { "texts" };
         write!(f, "guardrail {} found something in {texts} of the {}", self.filter, self.side)?;

@@ -104,7 +104,9 @@ impl Desk {
         let over = lock(&self.inner.welcome).note(settled, self.inner.house.now());
         let Some(quiet) = over else { return };
         let minutes = quiet.as_secs() / 60;
-        let message = format!("its questions were dismissed again and again: for {minutes} minutes they are, unseen");
+        let message = format!(
+            "its questions were dismissed several times in a row; for {minutes} minutes they are dismissed without being shown"
+        );
         self.events().write(LogEvent::from("ui.unheard"), Level::Warn, message, &Occasion::Background, None);
         self.tell_unheard(minutes);
     }

@@ -195,7 +195,7 @@ fn what_is_sent_beside_the_conversation_is_looked_through() {
     assert_eq!(
         findings[0].to_string(),
         "guardrail house_rules found something in names or values of tools, schemas or settings of the request, and did not \
-         mask it there"
+         mask it there, because they would mean something else"
     );
     let function = &payload["tools"][0]["function"];
     assert_eq!(function["description"], "ask ada@example.com about the [REDACTED]");

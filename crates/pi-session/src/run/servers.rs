@@ -39,5 +39,5 @@ impl Run {
 fn told(names: &[String], wait: Duration) -> String {
     let servers = if names.len() == 1 { "the MCP server" } else { "the MCP servers" };
     let names = names.join(", ");
-    format!("waiting up to {wait:?} for {servers} {names} to start, so that the model has the tools")
+    format!("waiting up to {wait:?} for {servers} {names} to start, so that the model has their tools")
 }
