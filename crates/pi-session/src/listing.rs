@@ -242,7 +242,7 @@ impl Tally {
         match &entry.message {
             Message::User(said) => {
                 self.user += 1;
-                self.opening = self.opening.take().or_else(|| opening(&said.content.text()));
+                self.opening = self.opening.take().or_else(|| directory::opening(&said.content.text()));
             }
             Message::Assistant(said) => {
                 self.assistant += 1;
@@ -281,14 +281,6 @@ impl Tally {
         };
         Sum { stats, opening: self.opening }
     }
-}
-
-/// So much of a message as is kept of it: who pastes a book begins a session with a book.
-fn opening(message: &str) -> Option<Arc<str>> {
-    const MOST: usize = 1024;
-    let title = directory::title(message);
-    let end = (0..=title.len().min(MOST)).rev().find(|end| title.is_char_boundary(*end))?;
-    Some(title[..end].into()).filter(|title: &Arc<str>| !title.is_empty())
 }
 
 #[cfg(test)]
