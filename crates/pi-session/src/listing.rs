@@ -73,7 +73,7 @@ pub struct Page {
 
 /// What a session holds, on every branch, and what it began with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sum {
+pub struct Overview {
     pub stats: SessionStats,
     /// The beginning of what the person said first, in one line.
     pub opening: Option<Arc<str>>,
@@ -258,7 +258,7 @@ impl Tally {
         }
     }
 
-    pub(crate) fn finish(self, session_id: SessionId, session_file: Option<String>) -> Sum {
+    pub(crate) fn finish(self, session_id: SessionId, session_file: Option<String>) -> Overview {
         let Usage { input, output, cache_read, cache_write, ref cost, .. } = self.usage;
         let (cost, cost_at_least, most) = match cost.spent() {
             Spent::Exact(sum) => (sum, None, None),
@@ -279,7 +279,7 @@ impl Tally {
             cost_at_least,
             cost_at_most: most.map(amount),
         };
-        Sum { stats, opening: self.opening }
+        Overview { stats, opening: self.opening }
     }
 }
 
