@@ -37,7 +37,7 @@ use pi_provider::transport::Proxies;
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
     Switch,
-    models::{Choice, Models},
+    models::Models,
     settings::{self, Files, Origin, Settings, change, trust::Trust},
 };
 use pi_tools::{
@@ -484,8 +484,8 @@ pub(crate) fn key_ring(models: Models) -> KeyRing {
 /// The models of all providers that somebody trusts, with or without a credential.
 pub(crate) fn model_list(models: Models) -> ModelList {
     Arc::new(move || {
-        let info = |(choice, is_usable): (Arc<Choice>, bool)| ModelInfo { model: choice.model().clone(), is_usable };
-        models.listed().into_iter().map(info).collect()
+        let listed = models.listed().into_iter();
+        listed.map(|it| ModelInfo { model: it.choice.model().clone(), is_usable: it.is_usable }).collect()
     })
 }
 
