@@ -30,7 +30,8 @@ pub use self::cursor::Cursor;
 use self::growing::Growing;
 use crate::outbox::Outbox;
 
-/// Notices that are kept for the next who listens; older ones give way.
+/// Notices that are kept for the next who listens, while nobody does; older ones give way. The session keeps its own until we
+/// listen to it.
 const UNHEARD: usize = 32;
 
 /// A place in a session's numbering.
