@@ -247,7 +247,7 @@ impl Extensions {
         }
     }
 
-    /// The same for what a harness plays, if it is a scenario of one: other machines take no part in it.
+    /// The same for a scenario that a test harness plays, by its name: there is no network in it. Without one nothing changes.
     #[must_use]
     pub(crate) fn in_scenario(self, scenario: Option<String>) -> Self {
         Self { scenario, ..self }
