@@ -244,6 +244,8 @@ impl Providers {
             self.found.push(server.provider.clone());
             self.catalog.take_local(server);
         }
+        // Who is asked once more may answer otherwise.
+        self.refused.retain(|known| probes.iter().all(|probe| probe.provider != known.provider));
         self.refused.extend(refused);
     }
 

@@ -17,7 +17,7 @@ use ts_rs::TS;
 use self::matching::{Pairing, pair};
 use crate::envelope::{Body, Envelope, Kind, Role, Segment};
 
-pub use self::render::{counted, render};
+pub use self::render::render;
 
 /// What changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]

@@ -116,8 +116,11 @@ pub enum AnswerFault {
 impl Attendance {
     /// So many clients see the questions now.
     pub fn count(&self, clients: usize) {
-        self.presence.clients.store(clients, Ordering::Release);
-        self.presence.moved.notify_waiters();
+        let before = self.presence.clients.swap(clients, Ordering::AcqRel);
+        // Only the first who comes and the last who goes matter: the rest would let a question that nobody sees wait anew.
+        if (before == 0) != (clients == 0) {
+            self.presence.moved.notify_waiters();
+        }
     }
 
     /// Waits until nobody has been there for so long.

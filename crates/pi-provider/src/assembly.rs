@@ -444,7 +444,7 @@ impl Assembly {
 
 impl Growth {
     fn fault(&self) -> Option<CallFault> {
-        match self.arguments.as_ref().map_or(Soundness::Whole, PartialReader::soundness) {
+        match self.arguments.as_ref().map_or(Soundness::Cut, PartialReader::soundness) {
             Soundness::Whole => None,
             Soundness::Cut => Some(CallFault::Cut),
             Soundness::Flawed(flaw) => Some(CallFault::Malformed { flaw, written: self.beginning.clone() }),

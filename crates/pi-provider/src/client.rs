@@ -188,7 +188,7 @@ impl Client {
         let (mode, deadline) = (request.mode, self.inner.timeouts.deadline(manifest, request.mode));
         let (attempts, has_words) = (call.options.attempts, has_words(target, call.callable()));
         let terms = Terms { manifest, prepared, mode, credential, cancel, text_calls, has_words, deadline, attempts };
-        // It is large: whoever waits for it here or for an end of that does not move it.
+        // It is large: pinned here, it is not moved to where it is waited for.
         let asked = std::pin::pin!(self.ask(target, request, terms));
         until_cancelled(cancel, asked).await
     }

@@ -151,10 +151,11 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// Both together. What one of them does not say is not known of both.
+    /// Both together. What one of them does not say is not known of both, and neither is a sum that no count can be: servers
+    /// choose these numbers.
     #[must_use]
     pub(crate) fn plus(&self, more: &Self) -> Self {
-        let sum = |count: fn(&Self) -> Option<u64>| Some(count(self)? + count(more)?);
+        let sum = |count: fn(&Self) -> Option<u64>| count(self)?.checked_add(count(more)?);
         Self {
             prompt: sum(|usage| usage.prompt),
             completion: sum(|usage| usage.completion),
@@ -167,5 +168,17 @@ impl TokenUsage {
             billed_completion: sum(|usage| usage.billed_completion),
             cost: self.cost.zip(more.cost).map(|(cost, more)| cost + more),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sum_that_no_count_can_be_is_not_known() {
+        let usage = |prompt, total| TokenUsage { prompt: Some(prompt), total: Some(total), ..TokenUsage::default() };
+        let sum = usage(u64::MAX, 2).plus(&usage(1, 3));
+        assert_eq!(sum, TokenUsage { total: Some(5), ..TokenUsage::default() });
     }
 }

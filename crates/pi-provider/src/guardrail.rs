@@ -1,14 +1,18 @@
 //! Filters on what goes to a model and what comes back, as the manifest lists them.
 //!
 //! `pii_detection` finds mail addresses, phone numbers, numbers of payment cards, bank accounts and US social security, and
-//! things that look like keys. Every other filter looks for its own `patterns` (regular expressions) and `words`; there is no built-in opinion about content. What is found is masked,
-//! blocks the call, or is reported; the text itself is never in a report. A filter that masks or blocks and cannot be used as
-//! written, or of a type that nobody knows and with nothing to look for, lets nothing pass: calls are refused
-//! ([`Guardrails::of`]). `content_safety` without patterns, as the standard's example has it, finds nothing, and that is told
-//! ([`Guardrails::idle`]). Thinking that comes back is
-//! masked like any text, and loses its signature then, which vouched for what it was. The arguments of calls are never
-//! masked: a tool would do something else, or nothing; what was found in them is told. The same holds for what goes to a model beside the conversation: names and
-//! values in tools, schemas and settings; descriptions there are masked. What goes to a model signed by it is left alone. Start with [`Guardrails::compile`].
+//! things that look like keys. Every other filter looks for its own `patterns` (regular expressions) and `words`; there is no
+//! built-in opinion about content. What is found is masked, blocks the call, or is reported; the text itself is never in a
+//! report.
+//!
+//! A filter that masks or blocks and cannot be used as written, or of a type that nobody knows and with nothing to look for,
+//! lets nothing pass: calls are refused ([`Guardrails::of`]). `content_safety` without patterns, as the standard's example has
+//! it, finds nothing, and that is told ([`Guardrails::idle`]).
+//!
+//! Thinking that comes back is masked like any text, and loses its signature then, which vouched for what it was. The arguments
+//! of calls are never masked: a tool would do something else, or nothing; what was found in them is told. The same holds for
+//! what goes to a model beside the conversation: names and values in tools, schemas and settings; descriptions there are
+//! masked. What goes to a model signed by it is left alone. Start with [`Guardrails::compile`].
 
 mod payload;
 mod rule;
@@ -72,7 +76,11 @@ impl fmt::Display for Finding {
                 (Side::Output, 1) => "the arguments of a call",
                 (Side::Output, _) => "the arguments of calls",
             };
-            return write!(f, "guardrail {} found something in {place}, and did not mask it there", self.filter);
+            return write!(
+                f,
+                "guardrail {} found something in {place}, and did not mask it there, because they would mean something else",
+                self.filter
+            );
         }
         let texts = if self.texts == 1 { "a text" } else { "texts" };
         write!(f, "guardrail {} found something in {texts} of the {}", self.filter, self.side)?;

@@ -151,7 +151,7 @@ pub enum ProbeError {
     /// Its value is not told: the variable may hold something else entirely.
     #[error("{variable} does not hold an address")]
     Variable { variable: String },
-    #[error("{variable} names an address without TLS in the place of one with it")]
+    #[error("{variable} names an http:// address, but this provider is reached by https://")]
     InTheClear { variable: String },
 }
 

@@ -30,7 +30,8 @@ pub use self::cursor::Cursor;
 use self::growing::Growing;
 use crate::outbox::Outbox;
 
-/// Notices that are kept for the next who listens; older ones give way.
+/// Notices that are kept for the next who listens, while nobody does; older ones give way. The session keeps its own until we
+/// listen to it.
 const UNHEARD: usize = 32;
 
 /// A place in a session's numbering.
@@ -409,14 +410,12 @@ impl State {
 
 /// A question as it is some time later: less is left of the time that it names.
 fn after(event: &Arc<AgentEvent>, passed: Duration) -> Arc<AgentEvent> {
-    match &**event {
-        AgentEvent::ExtensionUiRequest { request_id, asker, request: UiRequest::Question(asked) }
-            if asked.question().timeout().is_some() =>
-        {
-            let request = UiRequest::Question(asked.clone().after(passed));
-            let (request_id, asker) = (request_id.clone(), asker.clone());
-            Arc::new(AgentEvent::ExtensionUiRequest { request_id, asker, request })
-        }
-        _ => Arc::clone(event),
+    if let AgentEvent::ExtensionUiRequest { request_id, asker, request: UiRequest::Question(asked) } = &**event
+        && asked.question().timeout().is_some()
+    {
+        let request = UiRequest::Question(asked.clone().after(passed));
+        let (request_id, asker) = (request_id.clone(), asker.clone());
+        return Arc::new(AgentEvent::ExtensionUiRequest { request_id, asker, request });
     }
+    Arc::clone(event)
 }

@@ -4,7 +4,6 @@ use std::{
     ffi::OsStr,
     io::{self, Read as _},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use cap_std::{
@@ -250,18 +249,10 @@ pub(crate) fn sleeping(berth: &Berth, sessions: Option<&Path>) -> (SessionInfo, 
     let account = Account {
         cost: cost(&stored, |stored| export::spent(&stored.path)),
         updated_at: Some(stamp_of(stored.modified)),
-        opening: opening(&stored.first_message),
+        opening: directory::opening(&stored.first_message),
         messages: None,
     };
     (SessionInfo { session_name: stored.name, message_count: stored.message_count, ..info }, account)
-}
-
-/// So much of what was said first as lists tell and a search looks at: the words in one line, without attached files.
-pub(crate) fn opening(message: &str) -> Option<Arc<str>> {
-    const MOST: usize = 1024;
-    let text = directory::title(message);
-    let end = (0..=text.len().min(MOST)).rev().find(|end| text.is_char_boundary(*end))?;
-    Some(text[..end].into()).filter(|text: &Arc<str>| !text.is_empty())
 }
 
 /// The same without its file.

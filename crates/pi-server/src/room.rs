@@ -14,7 +14,7 @@ use std::{
 };
 
 use pi_engine::SessionName;
-use pi_session::{Beginning, Owner, Session, SessionGone, ShellWatch, Switch, Wish, listing::Sum, tree::stamp_of};
+use pi_session::{Beginning, Owner, Session, SessionGone, ShellWatch, Switch, Wish, listing::Overview, tree::stamp_of};
 use pi_transcript::{SessionId, SessionInfo, json::Amount};
 use pi_wire::{Activity, Error, error::SessionPathError, id::Epoch};
 use tokio::sync::{self, mpsc};
@@ -397,9 +397,9 @@ impl Room {
         };
         let spoken = session.messages().await?;
         let updated_at = spoken.iter().rev().find_map(|(_, message)| message.timestamp()).map(stamp_of);
-        let account = match session.sum().await {
+        let account = match session.overview().await {
             // A compaction changes what the model is shown, and neither how the session began nor how much was said in it.
-            Ok(Sum { stats, opening }) => Account {
+            Ok(Overview { stats, opening }) => Account {
                 cost: Some(stats.cost).filter(|cost| cost.as_f64() > 0.0),
                 updated_at,
                 opening,

@@ -24,7 +24,7 @@ pub use self::{
     fork::{ForkError, ForkPoint, Forked, fork},
     keep::{KeepError, delete, delete_exactly, export, import, rename},
     list::{Stored, header, header_exactly, list, list_all, list_in, search_text, stored},
-    title::title,
+    title::{opening, title},
 };
 use crate::{
     file::{self, Opened},

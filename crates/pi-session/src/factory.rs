@@ -22,8 +22,8 @@ use crate::{
     chute, context, cut,
     departure::{Beginning, Owner},
     extensions::{Steward, Unattended},
-    file::Opened,
-    finished::Notebook,
+    file::{Opened, Reader},
+    finished::{Finished, Notebook},
     furnishing::{Furnisher, Habits},
     herald::Brake,
     input::Composer,
@@ -33,7 +33,7 @@ use crate::{
     offer::{ActiveTools, Offer},
     queue::{
         Delivery, Queues,
-        slate::{self, Slate},
+        slate::{self, Slate, Waits},
     },
     retry::{Patience, RetrySettings},
     run::Parts,
@@ -168,21 +168,9 @@ pub fn start(blueprint: Blueprint) -> Session {
 pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
     let Post { letters, received, emit, heard, ended, steward } = post;
     let steward = steward.unwrap_or_else(|| Arc::new(Unattended(Arc::downgrade(&blueprint.guests))));
-    let worth = match blueprint.mode {
-        Mode::Server => Worth::Anything,
-        Mode::Terminal | Mode::Json | Mode::Print => Worth::Words,
-    };
-    let (scribe, tree, header, reader, (finished, waits)) = match blueprint.storage {
-        Storage::File(opened) => {
-            let Opened { header, tree, reader, log, finished, waits, notices: _ } = *opened;
-            (Scribe::on_disk(log).worth(worth), tree, header, Some(Arc::new(reader)), (finished, waits))
-        }
-        Storage::Memory => {
-            let tree = Tree::new(Destination::Memory, fastrand::Rng::new());
-            let header = Header::new(blueprint.id.clone(), stamp((blueprint.now)()), blueprint.workspace.project());
-            (Scribe::in_memory(), tree, header, None, Default::default())
-        }
-    };
+    let new = || Header::new(blueprint.id.clone(), stamp((blueprint.now)()), blueprint.workspace.project());
+    let Conversation { scribe, tree, header, reader, finished, waits } =
+        Conversation::of(blueprint.storage, blueprint.mode, new);
     let (questions, drawings) = people(blueprint.mode, blueprint.lapse, &blueprint.id, emit);
     let attendance = questions.attendance();
     let slate = reader.as_ref().filter(|_| blueprint.mode == Mode::Server).map(|reader| Slate::new(reader.neighbour()));
@@ -216,11 +204,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
     let system = switched(&whole_system, &switches, &tools.notes());
     let mut queues = Queues::new(blueprint.steering, blueprint.follow_up);
     if parts.slate.is_some() {
-        if matches!(blueprint.beginning, Beginning::Resume { .. }) {
-            queues.count_from((parts.now)().unix_millis());
-        }
-        // Nothing is said by itself: it waits for the next run.
-        slate::unsaid(waits, &tree.entries()).for_each(|(when, saying)| queues.push(when, saying));
+        fill(&mut queues, waits, &tree, &blueprint.beginning, (parts.now)());
     }
     // A task keeps room for what it is given and once more for whom it hands that to; a box is small.
     let mut mailbox = Box::new(Mailbox {
@@ -279,6 +263,49 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         mailbox.work(received, heard).await;
     });
     Session::new(letters, steward, attendance)
+}
+
+/// What a session has of its conversation when it begins, and where it writes.
+struct Conversation {
+    scribe: Scribe,
+    tree: Tree,
+    header: Header,
+    reader: Option<Arc<Reader>>,
+    finished: Vec<Finished>,
+    waits: Vec<Waits>,
+}
+
+impl Conversation {
+    /// `new` is the header of a conversation that has none yet.
+    fn of(storage: Storage, mode: Mode, new: impl FnOnce() -> Header) -> Self {
+        let worth = match mode {
+            Mode::Server => Worth::Anything,
+            Mode::Terminal | Mode::Json | Mode::Print => Worth::Words,
+        };
+        match storage {
+            Storage::File(opened) => {
+                let Opened { header, tree, reader, log, finished, waits, notices: _ } = *opened;
+                let (scribe, reader) = (Scribe::on_disk(log).worth(worth), Some(Arc::new(reader)));
+                Self { scribe, tree, header, reader, finished, waits }
+            }
+            Storage::Memory => Self {
+                scribe: Scribe::in_memory(),
+                tree: Tree::new(Destination::Memory, fastrand::Rng::new()),
+                header: new(),
+                reader: None,
+                finished: Vec::new(),
+                waits: Vec::new(),
+            },
+        }
+    }
+}
+
+/// Puts back what waited to be said when a server ended. Nothing is said by itself: it waits for the next run.
+fn fill(queues: &mut Queues, waits: Vec<Waits>, tree: &Tree, beginning: &Beginning, now: Moment) {
+    if matches!(beginning, Beginning::Resume { .. }) {
+        queues.count_from(now.unix_millis());
+    }
+    slate::unsaid(waits, &tree.entries()).for_each(|(when, saying)| queues.push(when, saying));
 }
 
 /// The ways to the people who see the session.

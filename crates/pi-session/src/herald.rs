@@ -24,7 +24,7 @@ use crate::{
     file::{Fault, Report},
 };
 
-/// Notices that are kept for the first who listens; older ones give way.
+/// Notices that are kept for the next who listens, while nobody does; older ones give way.
 const UNHEARD: usize = 32;
 
 /// What leaves the recorder, in order.
@@ -53,7 +53,7 @@ pub(crate) async fn run(mut reports: chute::Receiver<Report<Outgoing>>) {
     let mut subscribers: Vec<Subscriber> = Vec::new();
     // Whoever comes later is told as well: a failure is told before the steps of its batch, a subscription among them.
     let mut failing: Option<Arc<AgentEvent>> = None;
-    // What is told while extensions start is told before anybody can listen.
+    // What is told while nobody listens: while extensions start nobody can yet, and later nobody may be left.
     let mut unheard: VecDeque<Arc<AgentEvent>> = VecDeque::new();
     while let Some(report) = reports.recv().await {
         let outgoing = match report {

@@ -73,7 +73,7 @@ pub struct Page {
 
 /// What a session holds, on every branch, and what it began with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sum {
+pub struct Overview {
     pub stats: SessionStats,
     /// The beginning of what the person said first, in one line.
     pub opening: Option<Arc<str>>,
@@ -242,7 +242,7 @@ impl Tally {
         match &entry.message {
             Message::User(said) => {
                 self.user += 1;
-                self.opening = self.opening.take().or_else(|| opening(&said.content.text()));
+                self.opening = self.opening.take().or_else(|| directory::opening(&said.content.text()));
             }
             Message::Assistant(said) => {
                 self.assistant += 1;
@@ -258,7 +258,7 @@ impl Tally {
         }
     }
 
-    pub(crate) fn finish(self, session_id: SessionId, session_file: Option<String>) -> Sum {
+    pub(crate) fn finish(self, session_id: SessionId, session_file: Option<String>) -> Overview {
         let Usage { input, output, cache_read, cache_write, ref cost, .. } = self.usage;
         let (cost, cost_at_least, most) = match cost.spent() {
             Spent::Exact(sum) => (sum, None, None),
@@ -279,16 +279,8 @@ impl Tally {
             cost_at_least,
             cost_at_most: most.map(amount),
         };
-        Sum { stats, opening: self.opening }
+        Overview { stats, opening: self.opening }
     }
-}
-
-/// So much of a message as is kept of it: who pastes a book begins a session with a book.
-fn opening(message: &str) -> Option<Arc<str>> {
-    const MOST: usize = 1024;
-    let title = directory::title(message);
-    let end = (0..=title.len().min(MOST)).rev().find(|end| title.is_char_boundary(*end))?;
-    Some(title[..end].into()).filter(|title: &Arc<str>| !title.is_empty())
 }
 
 #[cfg(test)]

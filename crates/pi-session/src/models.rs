@@ -46,6 +46,14 @@ struct Inner {
     keys: Keys,
 }
 
+/// A model that stands in a list.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    pub choice: Arc<Choice>,
+    /// Whether it can be asked as far as credentials are concerned.
+    pub is_usable: bool,
+}
+
 /// A model that can be asked.
 pub struct Choice {
     entry: Entry,
@@ -134,19 +142,19 @@ impl Models {
         found.filter_map(|found| Choice::new(&found, None, &self.inner.keys.environment).ok()).collect()
     }
 
-    /// Every listed model of a provider that somebody trusts, and whether it can be asked as far as credentials are concerned.
-    pub fn listed(&self) -> Vec<(Arc<Choice>, bool)> {
+    /// Every listed model of a provider that somebody trusts.
+    pub fn listed(&self) -> Vec<Listed> {
         let entries = self.inner.catalog.providers().filter(|entry| entry.is_trusted());
         let listed = entries.flat_map(|entry| {
             let is_usable = self.resolve(entry).status() == Status::Available;
             let found = entry.manifest.models.iter();
             let found = found.map(move |(id, model)| Found { entry, id: id.clone(), model: Some(model) });
-            found.map(move |found| (found, is_usable))
+            found.filter_map(move |found| {
+                let choice = Choice::new(&found, None, &self.inner.keys.environment).ok()?;
+                Some(Listed { choice, is_usable })
+            })
         });
-        let choice = |(found, is_usable): (Found, bool)| {
-            Some((Choice::new(&found, None, &self.inner.keys.environment).ok()?, is_usable))
-        };
-        listed.filter_map(choice).collect()
+        listed.collect()
     }
 
     /// Whether the provider of this model can be asked as far as credentials are concerned.

@@ -36,7 +36,7 @@ use crate::{
     factory::Port,
     herald::{Reading, Subscription},
     input::{Utterance, Voice},
-    listing::{ContextSource, Outline, OutputError, Page, ReadingError, Side, SourceError, Sum, Whole},
+    listing::{ContextSource, Outline, OutputError, Overview, Page, ReadingError, Side, SourceError, Whole},
     mailbox::{Letter, Request, Words},
     models::{Absence, Choice, LackingModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
@@ -140,12 +140,12 @@ impl Session {
 
     /// What the session holds and has cost, on every branch. Waits until the file is read.
     pub async fn stats(&self) -> Result<SessionStats, ReadingError> {
-        self.sum().await.map(|sum| sum.stats)
+        self.overview().await.map(|overview| overview.stats)
     }
 
     /// The same with what the session began with, also where the model is shown a summary of that.
-    pub async fn sum(&self) -> Result<Sum, ReadingError> {
-        self.ask(Request::Sum).await?
+    pub async fn overview(&self) -> Result<Overview, ReadingError> {
+        self.ask(Request::Overview).await?
     }
 
     /// The tree of entries: the newest, `most` of them. Waits until they are read from the file.

@@ -170,6 +170,18 @@ impl Dialog {
         }
     }
 
+    /// Whether nobody has written anything that would be lost: what an extension wrote beforehand is its own.
+    pub(crate) fn is_untouched(&self) -> bool {
+        let prefill = match &self.question {
+            Question::Editor { prefill, .. } => prefill.as_deref().unwrap_or_default(),
+            Question::Select { .. }
+            | Question::Confirm { .. }
+            | Question::Input { .. }
+            | Question::Interview { .. } => "",
+        };
+        self.field.written().is_none_or(|written| written == prefill)
+    }
+
     pub(crate) fn paste(&mut self, text: &str) {
         self.field.paste(text);
     }
@@ -298,6 +310,7 @@ impl Dialog {
 
     fn next(&mut self) -> Option<Answer> {
         self.place += 1;
+        self.page = 0;
         match self.current().map(Field::of) {
             Some(field) => {
                 self.field = field;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use pi_envelope::{Envelope, diff::counted};
+use pi_envelope::Envelope;
 use pi_session::{
     Cause, CommandInfo, CommandSource, CompactError, Ending, ExtensionTier, Journey, KeyFault, Moment, PromptError,
     Prompted, Session, SessionGone, Silence, Subscription, Switch, attached,
@@ -515,12 +515,13 @@ fn found(extensions: &[Extension]) -> String {
     let running = |one: &&Extension| matches!(one.phase, Phase::Running | Phase::Resting | Phase::Starting);
     let (servers, others): (Vec<_>, Vec<_>) =
         extensions.iter().filter(running).partition(|one| one.tier == ExtensionTier::Mcp);
-    let tools = extensions.iter().filter(running).map(|one| one.tools.len() as u64).sum();
-    let commands = extensions.iter().filter(running).map(|one| one.commands.len() as u64).sum();
+    let tools = extensions.iter().filter(running).map(|one| one.tools.len()).sum();
+    let commands = extensions.iter().filter(running).map(|one| one.commands.len()).sum();
+    let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     format!(
         "{} and {} with {} and {}; skills, templates, settings and instructions",
-        counted(others.len() as u64, "extension"),
-        counted(servers.len() as u64, "MCP server"),
+        counted(others.len(), "extension"),
+        counted(servers.len(), "MCP server"),
         counted(tools, "tool"),
         counted(commands, "command")
     )

@@ -614,6 +614,31 @@ fn program_is_left_whoever_asks_and_however_often() {
 }
 
 #[test]
+fn answer_that_is_half_written_is_not_lost_by_leaving() {
+    let mut app = app();
+    hear(&mut app, json!({ "type": "extension_ui_request", "requestId": "q1", "method": "input", "title": "t" }));
+    app.frame(40, 24, Duration::ZERO);
+    assert_eq!(press_at(&mut app, "half<ctrl+d>", READ), []);
+    assert!(shows(&mut app, "half"));
+    assert_eq!(press_at(&mut app, "<back><back><back><back><ctrl+d>", READ), [Action::Leave(Wish::Quit)]);
+}
+
+#[test]
+fn interview_shows_each_question_from_its_beginning() {
+    let mut app = app();
+    let long = |name: &str| format!("{name} begins:{}\nand ends", "\nmore".repeat(60));
+    let fields = ["First", "Second"].map(|name| json!({ "id": name, "type": "text", "label": long(name) }));
+    hear(
+        &mut app,
+        json!({ "type": "extension_ui_request", "requestId": "q1", "method": "interview", "questions": fields }),
+    );
+    app.frame(40, 24, Duration::ZERO);
+    assert!(shows(&mut app, "First begins:"));
+    press_at(&mut app, "<pagedown><pagedown>a<enter>", READ);
+    assert!(shows(&mut app, "Second begins:") && shows(&mut app, "and ends"));
+}
+
+#[test]
 fn who_asks_stands_where_no_extension_writes() {
     let approval = json!({ "capability": "exec", "target": "rm -r build" });
     for (asker, head) in [

@@ -181,7 +181,9 @@ impl Run {
             details.insert("fullOutputPath".to_owned(), Value::from(path.to_string_lossy()));
         }
         // Pi tells it in words alone; a program should not have to read them.
-        if let End::Exited(code @ (..=-1 | 1..)) = self.end {
+        if let End::Exited(code) = self.end
+            && code != 0
+        {
             details.insert("exitCode".to_owned(), Value::from(code));
         }
         let Some(verdict) = verdict else {

@@ -6,7 +6,7 @@ mod remove;
 mod test;
 
 use pi_guests::mcp::{
-    Origin, Server,
+    Base, Origin, Server,
     entry::safe_name,
     places::{self, Found, Notice, Where},
 };
@@ -85,6 +85,16 @@ pub(crate) fn named<'a>(name: &str, found: &'a Found) -> Result<&'a Server, Fail
         Some(unused) => McpFailure::Unused(unused).into(),
         None => McpFailure::Unknown { name: name.to_owned(), elsewhere: None }.into(),
     })
+}
+
+/// Why a server is not tried: nobody agreed to its entry as it is now.
+pub(crate) fn withheld(server: &Server, base: &Base) -> Result<(), String> {
+    let Some(pins) = &base.pins else { return Ok(()) };
+    match pins.unagreed(server) {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Err(format!("its entry in {} is not the one that you agreed to", server.file.display())),
+        Err(fault) => Err(format!("{fault}; {}", fault.hint())),
+    }
 }
 
 /// The servers of this folder, and what is left out.

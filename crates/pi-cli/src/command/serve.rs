@@ -288,7 +288,10 @@ async fn work(
 ) {
     let (mut clearing, mut beginning) = (FuturesUnordered::new(), FuturesUnordered::new());
     // Also for a command that only looks, where it finds a session asleep.
-    let clear = async |sent| (server.hall().bustle.enter(), floor.clear(sent).await);
+    let clear = |sent| {
+        let busy = server.hall().bustle.enter();
+        async move { (busy, floor.clear(sent).await) }
+    };
     loop {
         tokio::select! {
             Some(sent) = orders.recv() => clearing.push(clear(sent)),

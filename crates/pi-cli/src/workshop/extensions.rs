@@ -37,7 +37,7 @@ use pi_provider::transport::Proxies;
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
     Switch,
-    models::{Choice, Models},
+    models::Models,
     settings::{self, Files, Origin, Settings, change, trust::Trust},
 };
 use pi_tools::{
@@ -247,7 +247,7 @@ impl Extensions {
         }
     }
 
-    /// The same for what a harness plays, if it is a scenario of one: other machines take no part in it.
+    /// The same for a scenario that a test harness plays, by its name: there is no network in it. Without one nothing changes.
     #[must_use]
     pub(crate) fn in_scenario(self, scenario: Option<String>) -> Self {
         Self { scenario, ..self }
@@ -285,7 +285,7 @@ impl Extensions {
             let servers = mcp::places::find(&places, &env::lookup);
             found.notices.extend(servers.notices.iter().map(ToString::to_string));
             found.servers = servers.servers;
-            if let Some(Err(fault)) = self.base.pins.as_ref().map(|pins| pins.meet(&found.servers)) {
+            if let Some(Err(fault)) = self.base.pins.as_ref().map(|pins| pins.meet(&places.counted(), &found.servers)) {
                 found.notices.push(format!("{fault}; {}", fault.hint()));
             }
         }
@@ -484,8 +484,8 @@ pub(crate) fn key_ring(models: Models) -> KeyRing {
 /// The models of all providers that somebody trusts, with or without a credential.
 pub(crate) fn model_list(models: Models) -> ModelList {
     Arc::new(move || {
-        let info = |(choice, is_usable): (Arc<Choice>, bool)| ModelInfo { model: choice.model().clone(), is_usable };
-        models.listed().into_iter().map(info).collect()
+        let listed = models.listed().into_iter();
+        listed.map(|it| ModelInfo { model: it.choice.model().clone(), is_usable: it.is_usable }).collect()
     })
 }
 

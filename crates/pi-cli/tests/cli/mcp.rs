@@ -116,6 +116,25 @@ fn tools_of_a_server_are_tried_without_a_model() {
 }
 
 #[test]
+fn server_that_comes_into_a_trusted_project_later_waits_until_somebody_agrees() {
+    let world = World::new().with("server.py", pi_testkit::GREETER).with("AGENTS.md", "Be kind.");
+    assert!(run(&world, "trust").ends_with("--- exit 0"));
+    let said = run(&world, "-p Hi --no-session --model demo");
+    assert!(said.ends_with("--- exit 0"), "{said}");
+    let servers = r#"{"mcpServers":{"hi":{"command":"python3","args":["server.py"]}}}"#;
+    let world = world.with(".pi/mcp.json", servers);
+    let tried = run(&world, "mcp test hi");
+    assert!(tried.contains("is not the one that you agreed to; `pi mcp test hi --accept`"), "{tried}");
+    assert!(tried.ends_with("--- exit 1"), "{tried}");
+    let called = run(&world, "ext run-tool mcp:hi hello {}");
+    assert!(called.contains("is not the one that you agreed to"), "{called}");
+    assert!(called.contains("hint: `pi mcp test hi --accept` shows it and agrees"), "{called}");
+    let agreed = run(&world, "mcp test hi --accept");
+    assert!(agreed.contains("agreed to hi of ") && agreed.ends_with("--- exit 0"), "{agreed}");
+    assert!(run(&world, "mcp test hi").ends_with("--- exit 0"));
+}
+
+#[test]
 fn broken_file_of_servers_is_no_success() {
     let world = World::new().with("agent/mcp.json", "{\"mcpServers\": {");
     let tried = run(&world, "mcp test");

@@ -164,6 +164,11 @@ fn prompt_that_waits_for_servers_is_aborted() {
         ask(&mut client, "stop", json!({"type": "abort", "sessionId": "s"})).await;
         let ended = client.expect("an end", |frame| frame["event"]["type"] == "agent_settled").await;
         assert_eq!(ended["event"]["aborted"], true);
+        // Nothing was sent, so that the next one is the first, and waits as well.
+        client.send(&json!({"type": "prompt", "id": "p2", "sessionId": "s", "message": "hi"})).await;
+        client.expect("that it is waited for once more", is_waiting).await;
+        ask(&mut client, "stop2", json!({"type": "abort", "sessionId": "s"})).await;
+        client.expect("an end", |frame| frame["event"]["type"] == "agent_settled").await;
     });
     assert_eq!(serving.room.server.requests().len(), 0);
 }

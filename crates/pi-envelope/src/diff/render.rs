@@ -61,7 +61,7 @@ fn pass_unchanged(text: &mut String, unchanged: &mut usize) {
 }
 
 /// So many of something: `1 tool`, `2 tools`.
-pub fn counted(count: u64, noun: &str) -> String {
+fn counted(count: u64, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{ending}")
 }

@@ -36,7 +36,15 @@ pub(super) fn written<'h>(
             let writes = capability::of_pi(members) == ["write"];
             [argument(0).filter(|_| writes), argument(1).filter(|_| members == "fs.rename")]
         }
-        _ => [None, None],
+        Meaning::Global(_)
+        | Meaning::Module { .. }
+        | Meaning::Context(_)
+        | Meaning::Require
+        | Meaning::OwnUrl
+        | Meaning::OwnFile
+        | Meaning::Beside(_)
+        | Meaning::Text(_)
+        | Meaning::Symbol => [None, None],
     };
     let mut words = Words { known, texts: Vec::new() };
     for path in paths.into_iter().flatten() {

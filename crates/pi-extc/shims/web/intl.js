@@ -156,7 +156,7 @@ class Locale {
   minimize() { return this; }
 }
 
-// These three are as old as calling a class without `new`.
+// NumberFormat, DateTimeFormat and Collator may also be called without `new`.
 const callable = (Class) => {
   const own = new Proxy(Class, { apply: (_, self, args) => new Class(...args) });
   Object.defineProperty(Class.prototype, "constructor", { value: own, writable: true, enumerable: false, configurable: true });

@@ -164,14 +164,14 @@ impl Desk {
         self.tell_once(Told { kind: "calls".to_owned(), target: String::new() }, &message);
     }
 
-    /// Tells a person, once, that the guest is not heard any more, and how it may ask again.
+    /// Tells a person that the guest is not heard any more, for how long, and how it may ask again: once for each time.
     pub(super) fn tell_unheard(&self, minutes: u64) {
         let guest = self.guest();
         let message = format!(
             "Extension {guest} asks again and again and was dismissed each time; for {minutes} minutes its questions are dismissed \
              without being shown. To let it ask again: reload it (/extensions, ctrl+r). To switch it off: pi ext disable {guest}"
         );
-        self.tell_once(Told { kind: "questions".to_owned(), target: String::new() }, &message);
+        self.tell_once(Told { kind: "questions".to_owned(), target: minutes.to_string() }, &message);
     }
 
     /// Tells a person, once for each thing and session; of many of a kind only the first.

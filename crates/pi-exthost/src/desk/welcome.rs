@@ -70,7 +70,7 @@ impl Welcome {
             Settled::Dismissed => {}
         }
         let is_apart = self.last.is_some_and(|last| since(last, now) >= APART);
-        // Who was not heard before is trusted with one question, and not with a few more.
+        // Whoever was not heard before has one question after that time, not four: one more dismissal and it is not heard again.
         self.dismissed = if is_apart && self.rounds == 0 { 1 } else { self.dismissed + 1 };
         self.last = Some(now);
         let is_over = self.quiet_until.is_none() && (self.dismissed >= MOST || self.rounds > 0);
@@ -99,12 +99,14 @@ impl Desk {
         lock(&self.inner.welcome).next(self.inner.house.now())
     }
 
-    /// Takes in how a question of the guest ended. Who asks too much is told of, once.
+    /// Takes in how a question of the guest ended. Who asks too much is told of.
     pub(crate) fn note_answer(&self, settled: &Settled) {
         let over = lock(&self.inner.welcome).note(settled, self.inner.house.now());
         let Some(quiet) = over else { return };
         let minutes = quiet.as_secs() / 60;
-        let message = format!("its questions were dismissed again and again: for {minutes} minutes they are, unseen");
+        let message = format!(
+            "its questions were dismissed several times in a row; for {minutes} minutes they are dismissed without being shown"
+        );
         self.events().write(LogEvent::from("ui.unheard"), Level::Warn, message, &Occasion::Background, None);
         self.tell_unheard(minutes);
     }

@@ -52,9 +52,7 @@ impl Guests {
         let attached = self.attached();
         join_all(attached.iter().map(|attached| enrol(attached, house.as_ref()))).await
     }
-}
 
-impl Guests {
     /// Those that are on their way.
     pub fn starting(&self) -> Vec<Arc<dyn Guest>> {
         let guests = self.attached().iter().map(|attached| attached.seat.guest()).collect::<Vec<_>>();

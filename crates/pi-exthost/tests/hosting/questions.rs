@@ -210,6 +210,19 @@ async fn question_waits_as_long_as_somebody_sees_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn question_that_nobody_sees_is_given_up_whoever_comes_and_goes_elsewhere() {
+    let person = Person::new(Audience::Somebody);
+    let attendance = person.questions.attendance();
+    let asking = person.ask(colour()).await;
+    // Clients of other sessions go, and each time it is told that still nobody is here.
+    for _ in 0..3 {
+        sleep(25 * SECOND).await;
+        attendance.count(0);
+    }
+    assert_eq!(asking.await.unwrap(), (Settled::TimedOut, 60 * SECOND));
+}
+
+#[tokio::test(start_paused = true)]
 async fn dismissed_question_is_cancelled() {
     let person = Person::new(Audience::Somebody);
     let asking = person.ask(colour()).await;

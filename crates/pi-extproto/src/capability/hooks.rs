@@ -6,7 +6,7 @@
 /// Names and not paths, so that a folder which was filled under another name is caught when it is moved into its place. What
 /// runs when somebody asks for it (`package.json`, a `Makefile`, the code of the project) is not among them: that is what
 /// the project is there for.
-pub const HOOKS: [&str; 14] = [
+pub const HOOKS: [&str; 22] = [
     // git: hooks, and programs that its configuration names. Of worktrees and submodules as well, where it is a file.
     ".git",
     // Where `core.hooksPath` usually leads, and the lists of those who bring hooks along.
@@ -14,11 +14,19 @@ pub const HOOKS: [&str; 14] = [
     ".husky",
     ".pre-commit-config.yaml",
     "lefthook.yml",
+    ".lefthook.yml",
+    "lefthook.yaml",
+    "lefthook.toml",
+    "lefthook.json",
     "lefthook-local.yml",
+    "lefthook-local.yaml",
     // Shells, on entering a folder.
     ".envrc",
     "mise.toml",
     ".mise.toml",
+    "mise.local.toml",
+    ".mise.local.toml",
+    ".mise",
     // Editors, on opening a folder: tasks, and settings that name programs.
     ".vscode",
     ".idea",

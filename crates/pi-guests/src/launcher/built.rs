@@ -155,20 +155,7 @@ impl Built {
             let message = format!("the mode is strict, and it uses what extensions may not: {}", in_words(&blocked));
             return Err(LaunchFault::Unusable { message });
         }
-        let bytecode = artifact.bytecode(yard.stock.cache()).map_err(|fault| unusable(&fault))?;
-        let code = match (wasm::Piece::of_artifact(artifact), &artifact.code, bytecode) {
-            (None, Code::Script { source_map, .. }, Some(bytecode)) => {
-                Compiled::Script { code: js::Code::Compiled(bytecode), source_map: Arc::clone(source_map) }
-            }
-            (Some(piece), _, _) => {
-                let prepared = yard.stock.machinery().prepare(piece, yard.memory, yard.stock.cache());
-                let (machine, code) = prepared.map_err(|fault| unusable_component(name, &fault))?;
-                Compiled::Component { code, machine }
-            }
-            (None, Code::Script { .. } | Code::Component(_), _) => {
-                return Err(LaunchFault::Unusable { message: "it has no code".to_owned() });
-            }
-        };
+        let code = compile(artifact, yard)?;
         let is_noted = |verdict: Verdict| match verdict {
             Verdict::Compatible => false,
             Verdict::Warning | Verdict::Blocked => true,
@@ -190,6 +177,24 @@ impl Built {
             missing: artifact.missing.clone(),
             forbidden: blocked.iter().map(|finding| finding.message.clone()).collect(),
         })
+    }
+}
+
+/// The code of an artifact as its tier runs it, from the cache where it was compiled before.
+fn compile(artifact: &Artifact, yard: &Yard) -> Result<Compiled, LaunchFault> {
+    let cache = yard.stock.cache();
+    if let Some(piece) = wasm::Piece::of_artifact(artifact) {
+        let prepared = yard.stock.machinery().prepare(piece, yard.memory, cache);
+        let (machine, code) = prepared.map_err(|fault| unusable_component(artifact.name(), &fault))?;
+        return Ok(Compiled::Component { code, machine });
+    }
+    match (&artifact.code, artifact.bytecode(cache).map_err(|fault| unusable(&fault))?) {
+        (Code::Script { source_map, .. }, Some(bytecode)) => {
+            Ok(Compiled::Script { code: js::Code::Compiled(bytecode), source_map: Arc::clone(source_map) })
+        }
+        (Code::Script { .. } | Code::Component(_), _) => {
+            Err(LaunchFault::Unusable { message: "it has no code".to_owned() })
+        }
     }
 }
 

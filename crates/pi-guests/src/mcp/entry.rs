@@ -253,7 +253,9 @@ fn route(members: &Object, expand: Expand<'_>) -> Result<Route, EntryFault> {
                 _ => Err(EntryFault::Scheme),
             }
         }
-        _ => Err(EntryFault::NoRoute),
+        (Some(_), None, Some(Transport::Http)) | (None, None, None | Some(Transport::Stdio | Transport::Http)) => {
+            Err(EntryFault::NoRoute)
+        }
     }
 }
 

@@ -217,9 +217,10 @@ impl Pins {
     }
 
     /// Takes the entries of a project for agreed to whose files are seen for the first time. All that are found go in together:
-    /// those that are missing count as new ones later.
-    pub fn meet(&self, servers: &[Server]) -> Result<(), PinFault> {
-        let mut met: BTreeMap<String, BTreeMap<String, Agreed>> = BTreeMap::new();
+    /// those that are missing count as new ones later. So do all of a file that is among `files` and is not there yet.
+    pub fn meet(&self, files: &[PathBuf], servers: &[Server]) -> Result<(), PinFault> {
+        let mut met: BTreeMap<String, BTreeMap<String, Agreed>> =
+            files.iter().map(|file| (place(file), BTreeMap::new())).collect();
         for server in servers.iter().filter(|server| server.origin == Origin::Project) {
             met.entry(place(&server.file)).or_default().insert(server.name.clone(), Agreed::of(server));
         }
@@ -409,11 +410,20 @@ fn broken(text: &str) -> impl Iterator<Item = &str> {
 
 /// By what a server is known again, whatever is changed in its entry. No digest looks like it.
 fn key(name: &str, file: &Path) -> String {
-    format!("{name} in {}", place(file))
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    format!("{name} in {}", file.display())
 }
 
+/// By what a file of a project is known again: by its name in the project, whether or not it is there, and wherever it leads.
+/// One that comes later as a link, or in a folder that is one, is still the same.
 fn place(file: &Path) -> String {
-    file.canonicalize().unwrap_or_else(|_| file.to_owned()).display().to_string()
+    let parent = file.parent().unwrap_or(Path::new(""));
+    let project =
+        if parent.file_name().is_some_and(|name| name == ".pi") { parent.parent().unwrap_or(parent) } else { parent };
+    match (project.canonicalize(), file.strip_prefix(project)) {
+        (Ok(project), Ok(name)) => project.join(name).display().to_string(),
+        (Err(_), _) | (_, Err(_)) => file.display().to_string(),
+    }
 }
 
 impl Pin {
@@ -462,7 +472,10 @@ impl PinFault {
 #[expect(clippy::disallowed_methods, reason = "tests lay out files")]
 mod tests {
     use super::*;
-    use crate::mcp::entry::Origin;
+    use crate::mcp::{
+        entry::Origin,
+        places::{self, Where},
+    };
 
     fn tool(name: &str, description: &str) -> ToolFace {
         ToolFace { name: name.into(), title: None, description: description.into(), schema: Default::default() }
@@ -503,6 +516,49 @@ mod tests {
         // A server of that name that is written elsewhere is another.
         let (other, _) = Server::read("s", &entry, (Origin::Person, "g".into()), &|_| None).expect("an entry");
         assert_eq!(pins.recorded(&other).expect("a record"), Record::default());
+    }
+
+    #[test]
+    fn entry_that_comes_in_another_file_is_not_agreed_to() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (project, pins) = (folder.path().join("project"), Pins::in_folder(folder.path()));
+        std::fs::create_dir(&project).expect("a folder");
+        let places = |is_trusted| Where { project: project.clone(), is_trusted, agent: None };
+        let look = |is_trusted| {
+            let places = places(is_trusted);
+            let servers = places::find(&places, &|_| None).servers;
+            pins.meet(&places.counted(), &servers).expect("a record");
+            let is_new = |server: &Server| pins.unagreed(server).expect("a record").is_some();
+            servers.iter().map(|server| (server.name.clone(), is_new(server))).collect::<Vec<_>>()
+        };
+        let write = |file: &str, name: &str| {
+            let mut servers = json!({ "mcpServers": {} });
+            servers["mcpServers"][name] = json!({ "command": "x" });
+            std::fs::create_dir_all(project.join(".pi")).expect("a folder");
+            std::fs::write(project.join(file), servers.to_string()).expect("a file");
+        };
+        // What is there before somebody trusts it is agreed to with it.
+        look(false);
+        write(".mcp.json", "a");
+        assert_eq!(look(true), [("a".to_owned(), false)]);
+        std::fs::remove_dir(project.join(".pi")).expect("an empty folder");
+        write(".pi/mcp.json", "b");
+        write(".pi/settings.json", "c");
+        assert_eq!(look(true), [("b".to_owned(), true), ("a".to_owned(), false), ("c".to_owned(), true)]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn file_that_comes_as_a_link_is_still_the_same() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let project = folder.path().join("project");
+        std::fs::create_dir(&project).expect("a folder");
+        let missing = [".pi/mcp.json", ".mcp.json"].map(|file| place(&project.join(file)));
+        std::fs::create_dir(project.join("other")).expect("a folder");
+        std::fs::write(project.join("other/mcp.json"), "{}").expect("a file");
+        std::os::unix::fs::symlink("other", project.join(".pi")).expect("a link");
+        std::os::unix::fs::symlink("other/mcp.json", project.join(".mcp.json")).expect("a link");
+        assert_eq!([".pi/mcp.json", ".mcp.json"].map(|file| place(&project.join(file))), missing);
     }
 
     #[test]

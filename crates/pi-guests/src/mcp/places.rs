@@ -91,6 +91,14 @@ impl Where {
         persons.into_iter().chain([projects]).collect()
     }
 
+    /// The files of the project in which servers count that stand there, whether or not they are there yet: none until it is
+    /// trusted.
+    pub fn counted(&self) -> Vec<PathBuf> {
+        let all = self.files().into_iter().chain(self.settings());
+        let projects = all.filter(|(origin, _)| *origin == Origin::Project && self.is_trusted);
+        projects.map(|(_, file)| file).collect()
+    }
+
     /// All files of servers, in the order in which they count.
     pub fn files(&self) -> Vec<(Origin, PathBuf)> {
         let persons = self.persons().map(|file| (Origin::Person, file));
@@ -160,8 +168,13 @@ fn of_editors(name: &str, project: &Path, lookup: &dyn Fn(&str) -> Option<String
 /// Writes a server into a file, which is made if it is not there. Everything else in it stays as it is.
 pub fn add(file: &Path, name: &str, entry: Value, present: Present) -> Result<(), ChangeFault> {
     change(file, |servers| {
-        if servers.contains_key(name) && present == Present::Keep {
-            return Err(ChangeFault::Taken { file: file.to_owned(), name: name.to_owned() });
+        let taken = written_as(servers, name);
+        if let Some(written) = taken.clone().filter(|_| present == Present::Keep) {
+            return Err(ChangeFault::Taken { file: file.to_owned(), name: written });
+        }
+        // It is the same server, in whichever way its name was written.
+        if let Some(other) = taken.filter(|written| written != name) {
+            servers.shift_remove(&other);
         }
         servers.insert(name.to_owned(), entry);
         Ok(())
@@ -173,7 +186,7 @@ pub fn remove(file: &Path, name: &str) -> Result<bool, ChangeFault> {
     let unusable = |source| ChangeFault::Unusable { file: file.to_owned(), source };
     match file.try_exists().map_err(unusable)? {
         true => change(file, |servers| {
-            let written = servers.keys().find(|written| *written == name || safe_name(written) == name).cloned();
+            let written = written_as(servers, name);
             Ok(written.and_then(|written| servers.shift_remove(&written)).is_some())
         }),
         false => Ok(false),
@@ -182,7 +195,14 @@ pub fn remove(file: &Path, name: &str) -> Result<bool, ChangeFault> {
 
 /// Whether a server stands in a file, whether or not it may be started. One that cannot be read holds none.
 pub fn holds(file: &Path, name: &str) -> bool {
-    read(file).is_ok_and(|servers| servers.keys().any(|written| written == name || safe_name(written) == name))
+    read(file).is_ok_and(|servers| written_as(&servers, name).is_some())
+}
+
+/// How the name of a server is written in a file: as it is asked for, or else so that it has that name here.
+fn written_as(servers: &Object, name: &str) -> Option<String> {
+    let is_same = |written: &&String| safe_name(written) == name;
+    let written = servers.keys().find(|written| *written == name).or_else(|| servers.keys().find(is_same));
+    written.cloned()
 }
 
 impl ChangeFault {
@@ -456,6 +476,20 @@ mod tests {
         assert!(remove(&file, "b").expect("written") && !remove(&file, "b").expect("read"));
         let text: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a file")).expect("JSON");
         assert_eq!(text, json!({ "other": 1, "mcpServers": { "a": { "command": "y" } } }));
+    }
+
+    #[test]
+    fn server_is_found_as_it_is_written_before_one_of_the_same_name_here() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("mcp.json");
+        fs::write(&file, r#"{"mcpServers":{"a/b":{"command":"x"},"a-b":{"command":"y"}}}"#).expect("a file");
+        let names = || read(&file).expect("servers").keys().cloned().collect::<Vec<_>>();
+        assert!(remove(&file, "a-b").expect("written"));
+        assert_eq!(names(), ["a/b"]);
+        let taken = add(&file, "a-b", json!({ "command": "z" }), Present::Keep).expect_err("there is one");
+        assert!(matches!(taken, ChangeFault::Taken { name, .. } if name == "a/b"));
+        add(&file, "a-b", json!({ "command": "z" }), Present::Replace).expect("written");
+        assert_eq!(names(), ["a-b"]);
     }
 
     #[test]

@@ -147,7 +147,7 @@ pub(crate) async fn start(plan: Plan) -> Result<House, String> {
     let file = agent.join("mcp.json");
     let read = Server::read("srv", &plan.entry, (plan.origin, file), &|_| None).map_err(|fault| fault.to_string())?;
     let (server, _) = read;
-    Pins::in_folder(&agent).meet(std::slice::from_ref(&server)).expect("a record");
+    Pins::in_folder(&agent).meet(&[], std::slice::from_ref(&server)).expect("a record");
     let settings = json!({ "extensions": { "policy": plan.policy } });
     let policy = config::load(settings.to_string().as_bytes()).expect("a policy").value;
     let policy = policy.with_remembered(&grants([&server])).expect("grants").value;

@@ -150,7 +150,7 @@ async fn roots_resources_and_prompts_are_there() {
     // Nothing failed: whoever typed it is told what is missing.
     command.run(String::new(), &CancellationToken::new()).await.expect("it is told");
     let told = |house: &House| house.diary.lock().expect("no panic").told.join("");
-    house.until("it is told", |house| told(house).contains("city is missing; type /srv:greet city=…")).await;
+    house.until("it is told", |house| told(house).contains("missing: city; type /srv:greet city=…")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

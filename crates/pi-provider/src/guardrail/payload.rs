@@ -61,6 +61,8 @@ const API_WORDS: [&str; 16] = [
 ];
 /// Members of settings that are prose: what stands in them can be masked.
 const PROSE: [&str; 2] = ["description", "title"];
+/// Members of schemas whose own members are schemas, under names that whoever wrote them chose.
+const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
 /// Where objects hold what a tool is given or gives back. Its members are the tool's own: whatever they are called, what is
 /// in them is text. Lists under these names are messages and parts.
 const TOOLS_OWN: [&str; 6] = ["args", "arguments", "input", "response", "result", "output"];
@@ -112,11 +114,16 @@ fn walk(value: &mut Value, place: Place, visit: &mut Visit<'_>) -> Result<(), Ca
         Value::Object(members) if place != Place::ToolsOwn && is_signed(members) => Ok(()),
         Value::Object(members) => members.iter_mut().try_for_each(|(name, member)| {
             let place = within(place, name, member);
-            if place == Place::Beside && name == "properties" {
-                let names = member.as_object().into_iter().flat_map(Map::keys);
-                names.into_iter().try_for_each(|name| visit(Text::Fixed(name)))?;
+            match member {
+                // What somebody names is no member of ours, whatever the name is.
+                Value::Object(named) if place == Place::Beside && NAMED.contains(&name.as_str()) => {
+                    named.iter_mut().try_for_each(|(name, schema)| {
+                        visit(Text::Fixed(name))?;
+                        walk(schema, Place::Beside, visit)
+                    })
+                }
+                member => walk(member, place, visit),
             }
-            walk(member, place, visit)
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }

@@ -195,11 +195,31 @@ fn what_is_sent_beside_the_conversation_is_looked_through() {
     assert_eq!(
         findings[0].to_string(),
         "guardrail house_rules found something in names or values of tools, schemas or settings of the request, and did not \
-         mask it there"
+         mask it there, because they would mean something else"
     );
     let function = &payload["tools"][0]["function"];
     assert_eq!(function["description"], "ask ada@example.com about the [REDACTED]");
     assert_eq!(function["parameters"]["properties"]["moon"], json!({"title": "the [REDACTED]"}));
+}
+
+/// A property is called as whoever wrote the tool wants it; that says nothing about what its schema is.
+#[test]
+fn property_that_is_called_like_a_member_is_none() {
+    for name in ["input", "args", "result", "output", "content", "text", "query", "prompt", "properties"] {
+        let schema = json!({"type": "string", "enum": ["moon"], "default": "moon", "description": "of the moon"});
+        let defined = json!({ name: {"const": "moon"} });
+        let mut tool =
+            json!({"tools": [{"name": "f", "input_schema": {"properties": {name: schema}, "$defs": defined}}]});
+        let findings = compile(&words("mask")).filter_input(&mut tool).unwrap();
+        assert_eq!(
+            shown(&findings),
+            "house_rules Mask left in 3 of the prompt, house_rules Mask in 1 of the prompt",
+            "{name}"
+        );
+        let expected =
+            json!({"type": "string", "enum": ["moon"], "default": "moon", "description": "of the [REDACTED]"});
+        assert_eq!(tool["tools"][0]["input_schema"]["properties"][name], expected);
+    }
 }
 
 #[test]

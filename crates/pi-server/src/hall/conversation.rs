@@ -310,9 +310,9 @@ fn slash_command(command: CommandInfo) -> Option<SlashCommand> {
 }
 
 /// All that the model is shown, or the page that is asked for. Pages go on above the summary of a compaction, to what it stands for.
-async fn said(session: &Session, wanted: &GetMessages) -> Result<Outcome, SessionGone> {
-    let Wanted { side, most, member } = side(wanted);
-    if side == Side::End && wanted.limit.is_none() {
+async fn said(session: &Session, asked: &GetMessages) -> Result<Outcome, SessionGone> {
+    let Wanted { side, most, member } = wanted(asked);
+    if side == Side::End && asked.limit.is_none() {
         let messages = session.messages().await?.iter().map(|(_, message)| Message::clone(message)).collect();
         return Ok(told(Data::GetMessages(MessageList { messages, entry_ids: None, has_more: None })));
     }
@@ -337,13 +337,13 @@ pub(super) struct Wanted {
     pub(super) member: Option<&'static str>,
 }
 
-pub(super) fn side(wanted: &GetMessages) -> Wanted {
-    let (side, member) = match (&wanted.before, &wanted.after) {
+pub(super) fn wanted(asked: &GetMessages) -> Wanted {
+    let (side, member) = match (&asked.before, &asked.after) {
         (_, Some(after)) => (Side::After(after.clone()), Some("after")),
         (Some(before), None) => (Side::Before(before.clone()), Some("before")),
         (None, None) => (Side::End, None),
     };
-    let most = wanted.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let most = asked.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     Wanted { side, most, member }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use pi_engine::Change;
 use pi_session::{
     Beginning,
-    directory::{Catalogue, Stored},
+    directory::{self, Catalogue, Stored},
 };
 use pi_transcript::{SessionId, SessionInfo, StoredSessionInfo};
 use pi_wire::{
@@ -339,7 +339,7 @@ fn list_stored(stored: &Stored, catalogue: &Catalogue, roots: &Roots) -> ListedS
     let updated_at = Some(pi_session::tree::stamp_of(stored.modified));
     ListedStoredSession {
         info,
-        first_message: places::opening(&stored.first_message).as_deref().map(str::to_owned),
+        first_message: directory::opening(&stored.first_message).as_deref().map(str::to_owned),
         outside_roots: is_outside.then_some(true),
         cost: places::cost(stored, |stored| catalogue.spent(stored)),
         updated_at,

@@ -26,7 +26,7 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{
     Hall,
-    conversation::{Wanted, listed, side},
+    conversation::{Wanted, listed, wanted},
     survey::{MOST_ENTRIES, priced, requests, tree, unread},
 };
 use crate::{answer, places};
@@ -132,8 +132,8 @@ fn tell(look: &Look, path: &Path, id: SessionId, command: SessionCommand) -> Res
             created_at: look.header().timestamp.clone(),
             session_id: id,
         }),
-        SessionCommand::GetMessages(wanted) => {
-            let Wanted { side, most, member } = side(&wanted);
+        SessionCommand::GetMessages(asked) => {
+            let Wanted { side, most, member } = wanted(&asked);
             match look.page(&side, most) {
                 Ok(page) => Data::GetMessages(listed(&page)),
                 Err(ReadingError::NoEntry(missing)) => {

@@ -1,5 +1,7 @@
 //! What a session is called where nobody gave it a name: what was said first, without what was attached to it.
 
+use std::sync::Arc;
+
 use pi_envelope::{Origin, Span};
 
 use crate::{attached, input};
@@ -8,6 +10,15 @@ use crate::{attached, input};
 /// as it was called.
 pub fn title(message: &str) -> String {
     attached::shown(message).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// So much of that as lists tell and a search looks at; nothing if there are no words. Who pastes a book begins a session with a
+/// book.
+pub fn opening(message: &str) -> Option<Arc<str>> {
+    const MOST: usize = 1024;
+    let title = title(message);
+    let opening = &title[..title.floor_char_boundary(MOST)];
+    (!opening.is_empty()).then(|| opening.into())
 }
 
 /// A message without what was piped in before its words, unless it has no others. Its text is in its first block.

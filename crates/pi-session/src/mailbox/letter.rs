@@ -25,7 +25,7 @@ use crate::{
     furnishing::Furnishing,
     herald::{Reading, Subscription},
     input::Composer,
-    listing::{ContextSource, Counted, Outline, OutputError, Page, ReadingError, Side, SourceError, Sum, Whole},
+    listing::{ContextSource, Counted, Outline, OutputError, Overview, Page, ReadingError, Side, SourceError, Whole},
     models::{Absence, Choice, LackingModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
@@ -73,7 +73,7 @@ pub(crate) enum Request {
     /// Some of them, so many at most.
     Page(Side, usize, oneshot::Sender<Result<Page, ReadingError>>),
     ContextUsage(oneshot::Sender<ContextUsage>),
-    Sum(oneshot::Sender<Result<Sum, ReadingError>>),
+    Overview(oneshot::Sender<Result<Overview, ReadingError>>),
     /// The newest entries of the tree, so many at most.
     Outline(usize, oneshot::Sender<Result<Outline, ReadingError>>),
     /// Everything that was ever said and done.

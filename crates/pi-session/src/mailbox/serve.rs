@@ -32,7 +32,7 @@ impl Mailbox {
             Request::Messages(reply) => answer(reply, context::build(&self.tree.entries()).messages),
             Request::Page(side, most, reply) => self.page(&side, most, reply),
             Request::ContextUsage(reply) => answer(reply, self.context_usage()),
-            Request::Sum(reply) => self.sum(reply),
+            Request::Overview(reply) => self.overview(reply),
             Request::Outline(most, reply) => self.outline(most, reply),
             Request::Whole(reply) => self.whole(reply),
             Request::WholeOutput(name, most, reply) => self.whole_output(name, most, reply),

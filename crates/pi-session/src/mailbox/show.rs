@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::{Mailbox, answer, letter::Letter, note::full_output};
 use crate::{
     cut,
-    listing::{self, Counted, Outline, OutputError, ReadingError, Sum, Whole},
+    listing::{self, Counted, Outline, OutputError, Overview, ReadingError, Whole},
     run::aside::{self, piece},
     tree::Kept,
 };
@@ -28,7 +28,7 @@ impl Mailbox {
     }
 
     /// Counts everything on every branch: what is new since the last time.
-    pub(super) fn sum(&mut self, reply: oneshot::Sender<Result<Sum, ReadingError>>) {
+    pub(super) fn overview(&mut self, reply: oneshot::Sender<Result<Overview, ReadingError>>) {
         let session = self.parts.session.clone();
         let file = self.parts.reader.as_ref().map(|reader| reader.path().to_string_lossy().into_owned());
         let Counted { entries, mut tally } = self.counted.clone();

@@ -305,8 +305,9 @@ impl Run {
             tokio::select! {
                 biased;
                 done = &mut execution => {
-                    // What it reported last is told before what it came to.
-                    while let Ok(report) = reports.try_recv() {
+                    // What it reported last is told before what it came to; what it still reports meanwhile is not.
+                    for _ in 0..UPDATES {
+                        let Ok(report) = reports.try_recv() else { break };
                         self.tell_progress(call, report).await?;
                     }
                     return Ok(match done {

@@ -21,6 +21,7 @@ mod veiled;
 
 use std::time::Duration;
 
+use pi_exthost::questions::OpenQuestion;
 use pi_session::{Ending, PromptError, Prompted, Switch, input::Utterance, queue::When};
 use pi_testkit::model::{Answer, refusal};
 use pi_transcript::{
@@ -72,10 +73,9 @@ async fn question_that_is_put_away_is_not_told_as_unanswered() {
     running.await.unwrap().unwrap();
 }
 
-#[tokio::test]
-async fn person_is_asked_about_all_that_would_be_run() {
-    let script = format!("echo building {}\n# all is well\necho really > owned.txt", ".".repeat(4000));
-    let call = Answer::new().call("c1", "bash", &json!({ "command": script })).reply();
+/// What a person is asked before a command of the model runs, who puts the question away.
+async fn asked_before_running(command: &str) -> OpenQuestion {
+    let call = Answer::new().call("c1", "bash", &json!({ "command": command })).reply();
     let settings = json!({ "agent": { "policy": { "mode": "prompt", "default_caps": ["read"] } } });
     let mut stage = Stage::with([call, Answer::new().text("I may not.").reply()], |blueprint| {
         blueprint.policy = pi_policy::config::load(settings.to_string().as_bytes()).unwrap().value.into();
@@ -85,13 +85,20 @@ async fn person_is_asked_about_all_that_would_be_run() {
     let running = tokio::spawn(async move { session.prompt(saying("run")).await });
     stage.until(|event| matches!(event, AgentEvent::ExtensionUiRequest { .. })).await;
     let open = stage.session.open_questions().await.unwrap().remove(0);
+    stage.session.answer(open.id.clone(), pi_transcript::question::Answer::Cancelled).await.unwrap().unwrap();
+    running.await.unwrap().unwrap();
+    open
+}
+
+#[tokio::test]
+async fn person_is_asked_about_all_that_would_be_run() {
+    let script = format!("echo building {}\n# all is well\necho really > owned.txt", ".".repeat(4000));
+    let open = asked_before_running(&script).await;
     let Asker::Host { approval } = &open.asker else { panic!("{:?}", open.asker) };
     assert_eq!((&approval.target, &approval.folder), (&script, &None));
     let Question::Select { title, timeout, .. } = open.asked.question() else { panic!("{:?}", open.asked) };
     assert_eq!(*title, format!("The model asks for exec:\n│ {}", script.replace('\n', "\n│ ")));
     assert_eq!(*timeout, None);
-    stage.session.answer(open.id, pi_transcript::question::Answer::Cancelled).await.unwrap().unwrap();
-    running.await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -100,20 +107,9 @@ async fn yes_for_the_session_is_offered_where_it_is_remembered() {
         ("cargo check", &["No", "Yes, this once", "Yes, for this session"][..]),
         ("eval \"$(cat x)\"", &["No", "Yes, this once"][..]),
     ] {
-        let call = Answer::new().call("c1", "bash", &json!({ "command": command })).reply();
-        let settings = json!({ "agent": { "policy": { "mode": "prompt", "default_caps": ["read"] } } });
-        let mut stage = Stage::with([call, Answer::new().text("I may not.").reply()], |blueprint| {
-            blueprint.policy = pi_policy::config::load(settings.to_string().as_bytes()).unwrap().value.into();
-        })
-        .await;
-        let session = stage.session.clone();
-        let running = tokio::spawn(async move { session.prompt(saying("run")).await });
-        stage.until(|event| matches!(event, AgentEvent::ExtensionUiRequest { .. })).await;
-        let open = stage.session.open_questions().await.unwrap().remove(0);
+        let open = asked_before_running(command).await;
         let Question::Select { options, .. } = open.asked.question() else { panic!("{command}: {:?}", open.asked) };
         assert_eq!(options, expected, "{command}");
-        stage.session.answer(open.id, pi_transcript::question::Answer::Cancelled).await.unwrap().unwrap();
-        running.await.unwrap().unwrap();
     }
 }
 

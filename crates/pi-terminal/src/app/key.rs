@@ -105,7 +105,9 @@ impl App {
         }
         let Some(dialog) = self.dialogs.front_mut() else { return Vec::new() };
         let is_heard = dialog.hears(key, now);
-        if is_leaving && (is_heard || self.editor.is_empty()) {
+        // As in the editor, what is written is not lost by it.
+        let is_untouched = if is_heard { dialog.is_untouched() } else { self.editor.is_empty() };
+        if is_leaving && is_untouched {
             return self.leave(now);
         }
         if !is_heard {

@@ -124,6 +124,14 @@ impl Field {
         }
     }
 
+    /// The text that stands in it; nothing where one chooses.
+    pub(super) fn written(&self) -> Option<String> {
+        match self {
+            Self::Text(editor) | Self::Editor(editor) => Some(editor.text()),
+            Self::Select { .. } | Self::Multi { .. } | Self::Confirm { .. } => None,
+        }
+    }
+
     pub(super) fn hint(&self) -> &'static str {
         match self {
             Self::Text(_) => "enter send · esc cancel",

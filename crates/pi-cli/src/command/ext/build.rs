@@ -64,13 +64,12 @@ pub(crate) fn run(
             is_good = false;
             continue;
         }
-        if let Ok((_, before)) = place::read(&folder)
-            && before.name != artifact.name()
-        {
+        let before = place::read(&folder).ok().map(|(_, before)| before);
+        if let Some(before) = before.as_ref().filter(|before| before.name != artifact.name()) {
             let folder = folder.display();
             console.note(&format!("{folder} had the artifact of {}, which is replaced; -o names another", before.name));
         }
-        let was_signed = place::read(&folder).is_ok_and(|(_, before)| before.extra.contains_key(SIGNATURE));
+        let was_signed = before.is_some_and(|before| before.extra.contains_key(SIGNATURE));
         write(artifact, &folder)?;
         report(artifact, &folder, console);
         if was_signed {

@@ -23,7 +23,7 @@ use super::rehearsal::{Rehearsal, Scene};
 use crate::{
     arguments::ext::{Profile, TriedArguments},
     command::{
-        mcp::{named, servers},
+        mcp::{named, servers, withheld},
         talk::stop::unless_stopped,
     },
     console::Console,
@@ -182,11 +182,16 @@ impl Trial {
             problem: format!("{}: {problem}", GuestId::of_server(name)),
             hint: format!("`pi mcp test {name}` says how it stands"),
         };
+        let limits = mcp::Limits { patience: PATIENCE, connecting: PATIENCE, ..mcp::Limits::default() };
+        let base = server_base(&ground.directory, environment, limits);
+        withheld(server, &base).map_err(|why| SessionFailure::NoExtensions {
+            problem: format!("{}: {why}", GuestId::of_server(name)),
+            hint: format!("`pi mcp test {name} --accept` shows it and agrees"),
+        })?;
         let policy = rules(profile, environment)?.with_remembered(&mcp::grants([server]));
         let policy = policy.map_err(|invalid| failed(invalid.to_string()))?.value;
         let trial = Self::set(policy, None, None, environment).await?;
-        let limits = mcp::Limits { patience: PATIENCE, connecting: PATIENCE, ..mcp::Limits::default() };
-        let prepared = mcp::prepare(server, &server_base(&ground.directory, environment, limits));
+        let prepared = mcp::prepare(server, &base);
         let desk = trial.dispatcher.desk(prepared.identity).map_err(|fault| failed(fault.to_string()))?;
         let guest = (prepared.launch)(desk).await.map_err(|fault| failed(fault.to_string()))?;
         let guests = trial.introduce([guest]);

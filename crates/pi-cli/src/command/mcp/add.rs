@@ -38,8 +38,10 @@ pub(crate) fn run(
     if let Some(agent) = &environment.agent_directory
         && origin == Origin::Project
     {
-        // Whoever writes it has agreed to it.
-        Pins::in_folder(agent).agree(&server).map_err(McpFailure::Pins)?;
+        // Whoever writes it has agreed to it. It is written by now, so that a record which cannot be kept costs a question.
+        if let Err(fault) = Pins::in_folder(agent).agree(&server) {
+            console.note(&format!("that you agreed to it is not recorded: {fault}; {}", fault.hint()));
+        }
     }
     match console.reader() {
         Reader::Machine => {

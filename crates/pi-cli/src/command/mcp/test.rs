@@ -19,7 +19,7 @@ use pi_transcript::json::Digest;
 use serde_json::{Value, json};
 use tokio::time::{Instant, interval};
 
-use super::{named, servers};
+use super::{named, servers, withheld};
 use crate::{
     amount::{counted, grouped},
     arguments::mcp::McpTestArguments,
@@ -219,6 +219,8 @@ async fn all<'a>(
 }
 
 async fn one(server: &Server, base: &Base, dispatcher: &Dispatcher) -> Result<Offered, String> {
+    withheld(server, base)
+        .map_err(|why| format!("{why}; `pi mcp test {} --accept` shows it and agrees", server.name))?;
     let desk = dispatcher.desk(prepare(server, base).identity).map_err(|fault| fault.to_string())?;
     let began = Instant::now();
     let guest = McpGuest::start(program(server.clone(), base), desk).await;

@@ -19,8 +19,8 @@ function known() {
     return [];
   }
 }
-const all = () => known().map(complete);
-
+/** Those that it knows. */
+export const all = () => known().map(complete);
 /** Those that the host can ask. */
 export const usable = () => known().filter(({ is_usable }) => is_usable).map(complete);
 export const getProviders = () => [...new Set(all().map((model) => model.provider))];

@@ -1,5 +1,5 @@
 // AuthStorage and ModelRegistry, for extensions that make their own: the models are the session's, keys stay with the host.
-import { getModels, getProviders, modelsAreEqual, usable } from "pi:shim/pi/ai/models";
+import { all, modelsAreEqual, usable } from "pi:shim/pi/ai/models";
 
 const WHERE = "keys belong to the host: set them with the person's own environment or auth.json";
 
@@ -25,7 +25,7 @@ export class ModelRegistry {
   constructor(authStorage = AuthStorage.create()) { this.authStorage = authStorage; }
   refresh() {}
   getError() { return undefined; }
-  getAll() { return getProviders().flatMap((provider) => getModels(provider)); }
+  getAll() { return all(); }
   getAvailable() { return usable(); }
   find(provider, id) { return this.getAll().find((model) => model.provider === provider && model.id === id); }
   hasConfiguredAuth(model) { return usable().some((known) => modelsAreEqual(known, model)); }

@@ -9,7 +9,7 @@ use crate::mcp::reading::PromptFace;
 /// Why what was typed cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TypedFault {
-    #[error("{} is missing", .0.join(", "))]
+    #[error("missing: {}", .0.join(", "))]
     Missing(Vec<String>),
     #[error("{0} is given twice")]
     Twice(String),
@@ -132,8 +132,8 @@ mod tests {
         check(" Paris in  spring", Ok(json!({ "city": "Paris", "note": "in  spring" })));
         check("note=x city=Rome", Ok(json!({ "note": "x", "city": "Rome" })));
         check("a=b", Ok(json!({ "city": "a=b" })));
-        check("", Err("city is missing"));
-        check("note=x", Err("city is missing"));
+        check("", Err("missing: city"));
+        check("note=x", Err("missing: city"));
         check("city=a city=b", Err("city is given twice"));
     }
 

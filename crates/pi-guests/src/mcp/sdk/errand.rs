@@ -136,15 +136,17 @@ impl Errand {
     }
 
     /// That a server wants to know who asks, or knows and does not want them. What it says of it is read.
-    async fn unauthorized(&self, head: &ResponseHead, feed: Feed, has_credentials: bool) -> Fault {
+    async fn unauthorized(&self, head: &ResponseHead, feed: Feed, sender: Sender) -> Fault {
         let kind = value(head, "content-type").unwrap_or_default().to_ascii_lowercase();
         // What it says is for people; without it there is still the status.
         let body = excerpt(&kind, &self.whole(feed).await.unwrap_or_default());
-        if has_credentials {
-            return Fault::Client(NoAnswer::Rejected { status: head.status, body });
+        match sender {
+            Sender::Named => Fault::Client(NoAnswer::Rejected { status: head.status, body }),
+            Sender::Nameless => {
+                let challenge = value(head, "www-authenticate").map_or(body, str::to_owned);
+                Fault::AuthRequired(AuthRequiredError::new(challenge))
+            }
         }
-        let challenge = value(head, "www-authenticate").map_or(body, str::to_owned);
-        Fault::AuthRequired(AuthRequiredError::new(challenge))
     }
 
     async fn whole(&self, mut feed: Feed) -> Result<Vec<u8>, Fault> {
@@ -312,10 +314,22 @@ fn excerpt(kind: &str, body: &[u8]) -> String {
     }
 }
 
-/// Whether a request says who sends it, by what an entry has for that.
-fn has_credentials(headers: &[Header]) -> bool {
-    let is_credential = |name: &str| ["auth", "key", "token"].iter().any(|word| name.contains(word));
-    headers.iter().any(|header| is_credential(&header.name.to_ascii_lowercase()))
+/// Whether a request says who sends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sender {
+    Named,
+    Nameless,
+}
+
+impl Sender {
+    /// By what an entry has for that.
+    fn of(headers: &[Header]) -> Self {
+        let is_credential = |name: &str| ["auth", "key", "token"].iter().any(|word| name.contains(word));
+        match headers.iter().any(|header| is_credential(&header.name.to_ascii_lowercase())) {
+            true => Self::Named,
+            false => Self::Nameless,
+        }
+    }
 }
 
 /// What every answer may be instead of an answer.
@@ -344,10 +358,10 @@ impl StreamableHttpClient for Errand {
         let both = format!("{EVENTS}, {JSON}");
         let more = [("Accept", both.as_str()), ("Content-Type", JSON)];
         let headers = headers(session_id.as_deref(), auth_header.as_deref(), &custom_headers, &more);
-        let (body, has_credentials) = (serde_json::to_vec(&message)?, has_credentials(&headers));
+        let (body, sender) = (serde_json::to_vec(&message)?, Sender::of(&headers));
         let (head, feed) = self.send("POST", &uri, headers, Some(body)).await?;
         if let 401 | 403 = head.status {
-            return Err(self.unauthorized(&head, feed, has_credentials).await);
+            return Err(self.unauthorized(&head, feed, sender).await);
         }
         admitted(&head)?;
         if matches!(head.status, 202 | 204) {
@@ -415,10 +429,10 @@ impl StreamableHttpClient for Errand {
         let headers = headers(session_id.as_deref(), auth_header.as_deref(), &custom_headers, &more);
         // However soon the server wants it to be.
         self.reopening.wait().await;
-        let has_credentials = has_credentials(&headers);
+        let sender = Sender::of(&headers);
         let (head, feed) = self.send("GET", &uri, headers, None).await?;
         if let 401 | 403 = head.status {
-            return Err(self.unauthorized(&head, feed, has_credentials).await);
+            return Err(self.unauthorized(&head, feed, sender).await);
         }
         admitted(&head)?;
         let kind = value(&head, "content-type").unwrap_or_default().to_ascii_lowercase();

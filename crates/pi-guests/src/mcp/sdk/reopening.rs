@@ -31,7 +31,7 @@ pub(super) struct Reopening {
 #[derive(Debug, Default)]
 struct Streams {
     last: Option<Instant>,
-    /// Opened soon after the one before.
+    /// Wanted so soon after the one before that it had to wait.
     soon: u32,
     has_told: bool,
 }
@@ -55,7 +55,8 @@ impl Reopening {
     }
 
     fn tell(&self) {
-        let name = self.desk.guest().as_str().trim_start_matches("mcp:").to_owned();
+        let guest = self.desk.guest();
+        let name = guest.server().unwrap_or(guest.as_str());
         let longest = self.longest;
         let message =
             format!("it closes its streams again and again; they are opened with pauses of up to {longest:?}");
@@ -75,8 +76,10 @@ impl Streams {
         let due = match self.last {
             Some(last) if now.saturating_duration_since(last) < STABLE.max(longest) => {
                 let pause = shortest.saturating_mul(2_u32.saturating_pow(self.soon)).min(longest);
-                self.soon += 1;
-                (last + pause).max(now)
+                let due = (last + pause).max(now);
+                // A server that takes that long by itself makes nobody wait.
+                self.soon += u32::from(due > now);
+                due
             }
             Some(_) | None => {
                 self.soon = 0;
@@ -111,6 +114,12 @@ mod tests {
         let expected =
             [(0, false), (1, false), (3, false), (7, true), (15, false), (31, false), (61, false), (91, false)];
         assert_eq!(opened, expected);
+        let mut ordinary = Streams::default();
+        for number in 0..8 {
+            let now = began + Duration::from_secs(20) * number;
+            assert_eq!(ordinary.next(now, Duration::from_secs(1), Duration::from_secs(30)), now);
+            assert!(!ordinary.is_news(), "a server that closes streams now and then is an ordinary one");
+        }
         // One that held is followed by another at once.
         let later = now + STABLE;
         assert_eq!(streams.next(later, Duration::from_secs(1), Duration::from_secs(30)), later);

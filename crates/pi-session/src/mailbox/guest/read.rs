@@ -101,8 +101,8 @@ impl Mailbox {
         // What can be asked is told already, perhaps as an extension or somebody at the start describes it.
         let known: HashSet<String> = usable.iter().map(|choice| choice.name()).collect();
         let listed = self.parts.models.listed();
-        let unusable = listed.iter().filter(|(choice, is_usable)| !is_usable && !known.contains(&choice.name()));
-        infos.extend(unusable.map(|(choice, _)| info(choice, false)));
+        let unusable = listed.iter().filter(|listed| !listed.is_usable && !known.contains(&listed.choice.name()));
+        infos.extend(unusable.map(|listed| info(&listed.choice, false)));
         infos
     }
 
