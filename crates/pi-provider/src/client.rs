@@ -48,7 +48,9 @@ use crate::{
     error::CallError,
     guardrail::Finding,
     manifest::{Manifest, endpoint::SecretHeader},
-    request::{Address, Mode, Request, Target, build, has_words, in_words, refuses_tools, text_calls},
+    request::{
+        Address, LastAddress, Mode, Request, Target, build_after, has_words, in_words, refuses_tools, text_calls,
+    },
     secret::Carried,
     text_call::Grammar,
     transport::{Content, Outgoing, Routes},
@@ -72,6 +74,7 @@ struct Inner {
     demo_pause: Duration,
     prepared: Arc<PreparedProviders>,
     toolless: Arc<Toolless>,
+    last_address: Arc<LastAddress>,
 }
 
 /// What holds for a chat from its beginning to the end of its answer.
@@ -95,7 +98,7 @@ impl Client {
         let Settings { network, timeouts, largest_answer, breakers, interceptor, chance, retry_listener, demo_pause } =
             settings;
         let routes = Arc::new(Routes::new(network, timeouts.connect));
-        let (prepared, toolless) = (Arc::default(), Arc::default());
+        let (prepared, toolless, last_address) = (Arc::default(), Arc::default(), Arc::default());
         let inner = Inner {
             routes,
             timeouts,
@@ -107,6 +110,7 @@ impl Client {
             demo_pause,
             prepared,
             toolless,
+            last_address,
         };
         Self { inner: Arc::new(inner) }
     }
@@ -180,7 +184,7 @@ impl Client {
         credential: Option<&Credential>,
         cancel: &CancellationToken,
     ) -> Result<Answer, CallError> {
-        let request = build(target, call, mode)?;
+        let request = build_after(&self.inner.last_address, target, call, mode)?;
         let manifest = target.manifest;
         let prepared = &self.inner.prepared.get(manifest, request.dialect)?;
         let text_calls = text_calls(target, call.callable());

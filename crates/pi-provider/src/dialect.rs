@@ -96,7 +96,7 @@ impl Dialect {
         });
         let word = |word: Option<&String>| word.and_then(|word| Self::from_word(word));
         word(model.and_then(|model| model.api.as_ref()))
-            .or_else(|| word(manifest.endpoints.get("chat").and_then(|chat| chat.adapter.as_ref())))
+            .or_else(|| word(manifest.written_operation("chat").and_then(|chat| chat.adapter.as_ref())))
             .or(contract)
             .or_else(|| word(decoder.and_then(|decoder| decoder.strategy.as_ref())))
             .or_else(|| word(decoder.and_then(|decoder| decoder.format.as_ref())))

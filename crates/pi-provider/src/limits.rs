@@ -75,6 +75,7 @@ struct Details {
 impl Limits {
     /// The manifest's names win over the usual ones.
     pub fn read(names: &RateLimitHeaders, headers: &HeaderMap, now: SystemTime) -> Self {
+        let headers = Present::of(headers);
         let requests = [&names.requests_limit, &names.requests_remaining, &names.requests_reset];
         let tokens = [&names.tokens_limit, &names.tokens_remaining, &names.tokens_reset];
         Self {
@@ -90,7 +91,7 @@ impl Limits {
 }
 
 impl Allowance {
-    fn read(own: [&Option<String>; 3], usual: &Names, headers: &HeaderMap, now: SystemTime) -> Self {
+    fn read(own: [&Option<String>; 3], usual: &Names, headers: Present<'_>, now: SystemTime) -> Self {
         let [limit, remaining, reset] = own;
         let count = |text: &str| text.split([',', ';']).next().and_then(|first| first.trim().parse().ok());
         Self {
@@ -123,8 +124,31 @@ fn as_milliseconds<S: serde::Serializer>(time: &Option<Duration>, serializer: S)
 }
 
 /// The first header that is there and readable.
-fn first<'a>(headers: &'a HeaderMap, own: Option<&str>, usual: &[String]) -> Option<&'a str> {
-    own.into_iter().chain(usual.iter().map(String::as_str)).find_map(|name| header(headers, name))
+fn first<'a>(present: Present<'a>, own: Option<&str>, usual: &[String]) -> Option<&'a str> {
+    let names = own.into_iter().chain(usual.iter().map(String::as_str));
+    names.filter(|name| present.may_have(name)).find_map(|name| header(present.headers, name))
+}
+
+/// Headers, and how long their names are: an answer is asked for dozens of names, and most are as long as none that it has.
+#[derive(Clone, Copy)]
+struct Present<'a> {
+    headers: &'a HeaderMap,
+    /// A bit for each length.
+    lengths: u64,
+}
+
+impl<'a> Present<'a> {
+    fn of(headers: &'a HeaderMap) -> Self {
+        Self { headers, lengths: headers.keys().fold(0, |known, name| known | bit(name.as_str())) }
+    }
+
+    fn may_have(self, name: &str) -> bool {
+        self.lengths & bit(name) != 0
+    }
+}
+
+const fn bit(name: &str) -> u64 {
+    1 << (name.len() % 64)
 }
 
 /// A header, if it is there and readable. Answers have few headers and are asked for many that they do not have: comparing

@@ -149,6 +149,12 @@ pub enum Status {
 }
 
 impl Manifest {
+    /// The operation that is written under exactly this name. There are few, and every call asks for some: comparing names
+    /// takes less than a lookup.
+    pub(crate) fn written_operation(&self, name: &str) -> Option<&Operation> {
+        self.endpoints.iter().find(|(known, _)| *known == name).map(|(_, operation)| operation)
+    }
+
     /// What a model costs: one that is not listed has the provider's prices, where it has any.
     pub fn pricing_of(&self, model: Option<&ModelEntry>) -> Option<model::Pricing> {
         match model {

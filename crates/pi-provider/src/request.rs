@@ -38,6 +38,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use serde_json::Value;
 
+pub(crate) use self::address::LastAddress;
 pub(crate) use self::base::{in_form_of, versioned};
 pub(crate) use self::tools::{has_words, in_words, refuses_tools};
 use self::{address::Headers, change::Changes, parameters::Names, plan::Body, rules::Rules};
@@ -124,6 +125,16 @@ pub(crate) struct Errand<'a> {
 
 /// Builds the request for a call.
 pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request, CallError> {
+    build_after(&LastAddress::default(), target, call, mode)
+}
+
+/// The same for whoever builds one request after the other.
+pub(crate) fn build_after(
+    last: &LastAddress,
+    target: &Target<'_>,
+    call: Call<'_>,
+    mode: Mode,
+) -> Result<Request, CallError> {
     let manifest = target.manifest;
     let mut changes = Changes::default();
     let mode = answered(manifest, mode, &mut changes);
@@ -138,7 +149,7 @@ pub fn build(target: &Target<'_>, call: Call<'_>, mode: Mode) -> Result<Request,
     if let Some(suffix) = &activation.model_suffix {
         plan.model.to_mut().push_str(suffix);
     }
-    let (method, address) = address::chat(target, dialect, mode, &plan.model)?;
+    let (method, address) = address::chat(target, dialect, mode, &plan.model, last)?;
     let Headers { shown: mut headers, hidden: secret_headers } =
         address::headers(target, rules, mode, &used, &mut changes);
     if let Some((name, value)) = &activation.header {

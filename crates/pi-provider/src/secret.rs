@@ -41,11 +41,21 @@ impl Carried {
     /// Hides what was carried in a word that a server made up, such as its number of the request. What is as short as many
     /// other words are stays.
     pub(crate) fn hide_in_word(&self, text: &mut String) {
+        if let Some(hidden) = self.hidden_in_word(text) {
+            *text = hidden;
+        }
+    }
+
+    /// The word without what was carried; `None` where nothing of that is in it.
+    pub(crate) fn hidden_in_word(&self, text: &str) -> Option<String> {
+        let mut hidden: Option<String> = None;
         for secret in self.all().filter(|secret| is_long(secret)).map(Secret::expose) {
-            if text.contains(secret) {
-                *text = text.replace(secret, HIDDEN);
+            let known = hidden.as_deref().unwrap_or(text);
+            if known.contains(secret) {
+                hidden = Some(known.replace(secret, HIDDEN));
             }
         }
+        hidden
     }
 
     /// The same in every text of a value.

@@ -336,7 +336,7 @@ impl Decoder {
 
 impl Reader {
     fn take(&mut self, compiled: &Compiled, frame: Frame<'_>, out: &mut Vec<StreamEvent>) {
-        let data = frame.data.trim();
+        let data = trimmed(frame.data);
         let is_signal = compiled.done.iter().any(|signal| signal == data);
         if self.done {
             self.late += u64::from(!is_signal);
@@ -466,6 +466,11 @@ impl fmt::Debug for Decoder {
         shown.field("framing", &self.framing).field("done", &reader.done).field("malformed", &reader.malformed);
         shown.finish_non_exhaustive()
     }
+}
+
+/// Without white space around it. Most frames are an object and have none.
+fn trimmed(data: &str) -> &str {
+    if data.starts_with('{') && data.ends_with('}') { data } else { data.trim() }
 }
 
 /// Hides what looks like a secret in errors, where nobody has said which secrets there are.

@@ -25,6 +25,11 @@ use crate::path::tree::Tree;
 /// Above this many bytes the memory is given back after a large text.
 const KEPT: usize = 32 * 1024;
 
+/// So many bytes of a text make a node, about.
+const BYTES_OF_NODE: usize = 12;
+/// As many nodes at most are made room for before a text is read.
+const MOST_RESERVED: usize = 64;
+
 /// Memory for reading JSON.
 #[derive(Debug)]
 pub struct Tape {
@@ -176,6 +181,8 @@ impl Tape {
         if u32::try_from(text.len()).is_err() {
             return Err(serde_json::Error::custom("the text is longer than four gigabytes"));
         }
+        // About as many as there will be, up to a number that a text of mere letters may waste.
+        self.nodes.reserve((text.len() / BYTES_OF_NODE).min(MOST_RESERVED));
         let mut deserializer = serde_json::Deserializer::from_str(text);
         Fill { tape: self, start: text.as_ptr().addr(), wanted, place: PlaceId::ROOT, is_root: true }
             .deserialize(&mut deserializer)?;

@@ -1,6 +1,11 @@
 //! An answer, while it comes and when it is there.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    future::poll_fn,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
@@ -15,7 +20,7 @@ use super::{
     facts::Facts,
     prepared::Prepared,
     source::Source,
-    watch::{Interruption, Watch},
+    watch::{Interruption, Wait, Watch},
 };
 use crate::{
     breaker::{Outcome as Health, Pass},
@@ -49,7 +54,7 @@ pub struct Answer {
     found_before: usize,
     pass: Option<Pass>,
     carried: Carried,
-    /// Not here while a piece is waited for.
+    /// Not here before something was waited for, and while anything but a piece of a stream is.
     watch: Option<Box<Watch>>,
     idle: Patience,
     deadline: Option<Deadline>,
@@ -138,7 +143,16 @@ impl Answer {
                 None if matches!(self.source, Source::Over) => return None,
                 None => {}
             }
-            if let Err(error) = self.advance().await {
+            let mut wait = Wait::default();
+            let advanced = match self.source {
+                Source::Http { .. } => poll_fn(|context| self.poll_piece(&mut wait, context)).await,
+                Source::Local { .. }
+                | Source::Foreign(_)
+                | Source::Whole(_)
+                | Source::Unstreamed { .. }
+                | Source::Over => self.advance().await,
+            };
+            if let Err(error) = advanced {
                 return Some(Err(error));
             }
         }
@@ -201,6 +215,10 @@ impl Answer {
 
     /// Fetches what comes next and makes it ready. An error is the last thing that comes.
     async fn advance(&mut self) -> Result<(), CallError> {
+        if let Source::Http { .. } = self.source {
+            let mut wait = Wait::default();
+            return poll_fn(|context| self.poll_piece(&mut wait, context)).await;
+        }
         let fetched = if let Source::Whole(body) = &mut self.source
             && !self.cancel.is_cancelled()
         {
@@ -219,11 +237,47 @@ impl Answer {
                 Err(Interruption::Overrun(overrun)) => Err(overrun.into_error(&self.provider)),
             }
         };
+        self.take(fetched);
+        Ok(())
+    }
+
+    /// What [`advance`](Self::advance) does for a stream of HTTP, which has thousands of pieces: without a future for each
+    /// step on the way to one. `wait` lasts until the piece is there.
+    fn poll_piece(&mut self, wait: &mut Wait, context: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        if self.watch.is_none() {
+            self.watch = Some(self.new_watch());
+        }
+        let (Some(watch), Source::Http { first, rest, .. }) = (&mut self.watch, &mut self.source) else {
+            return Poll::Ready(Ok(()));
+        };
+        let next = |context: &mut Context<'_>| match first.take() {
+            Some(first) => Poll::Ready(Ok(Some(first))),
+            None => rest.poll_next(context),
+        };
+        let fetched = match ready!(watch.poll(wait, context, next)) {
+            Ok(Ok(piece)) => {
+                let before = self.outlook;
+                let decoded = self.decode(piece.as_ref());
+                if self.outlook != before {
+                    // A watch cannot become less patient, or more.
+                    self.watch = None;
+                }
+                decoded
+            }
+            Ok(Err(fault)) => Err(broken(&self.provider, &fault)),
+            Err(Interruption::Cancelled) => return Poll::Ready(Err(self.fail(CallError::Cancelled))),
+            Err(Interruption::Overrun(overrun)) => Err(overrun.into_error(&self.provider)),
+        };
+        self.take(fetched);
+        Poll::Ready(Ok(()))
+    }
+
+    /// Makes ready what was decoded, or the end of it.
+    fn take(&mut self, fetched: Result<(), CallError>) {
         if let Err(error) = fetched {
             self.ending = Some(self.break_off(error));
         }
         self.filter();
-        Ok(())
     }
 
     fn new_watch(&self) -> Box<Watch> {
@@ -260,13 +314,9 @@ impl Answer {
         Ok(Completion { events, body: self.body, facts: self.facts })
     }
 
-    /// Waits for the next piece and decodes it.
+    /// Waits for what comes next, unless that is a piece of HTTP, and decodes it.
     async fn fetch(&mut self) -> Result<(), CallError> {
         let piece = match &mut self.source {
-            Source::Http { first, rest, .. } => match first.take() {
-                Some(first) => Some(first),
-                None => next_piece(rest).await.map_err(|fault| broken(&self.provider, &fault))?,
-            },
             Source::Local { pieces, .. } => pieces.next().await,
             Source::Foreign(events) => {
                 match events.next().await {
@@ -293,7 +343,8 @@ impl Answer {
                 let body = std::mem::take(body);
                 return self.read_whole(&body);
             }
-            Source::Over => return Ok(()),
+            // Pieces of HTTP are polled for.
+            Source::Http { .. } | Source::Over => return Ok(()),
         };
         self.decode(piece.as_ref())
     }

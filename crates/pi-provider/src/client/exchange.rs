@@ -267,8 +267,12 @@ pub(super) const GARBLED: &str = "it says that it is compressed, and cannot be u
 /// Whether an answer says that there is a document in each of its lines.
 fn is_in_lines(headers: &HeaderMap) -> bool {
     let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let kind = said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    ["ndjson", "jsonl", "jsonlines", "json-lines", "json-seq"].iter().any(|ending| kind.ends_with(ending))
+    let kind = said.split(';').next().unwrap_or_default().trim().as_bytes();
+    let ends_with = |ending: &&str| {
+        let end = kind.len().checked_sub(ending.len()).and_then(|start| kind.get(start..));
+        end.is_some_and(|end| end.eq_ignore_ascii_case(ending.as_bytes()))
+    };
+    ["ndjson", "jsonl", "jsonlines", "json-lines", "json-seq"].iter().any(ends_with)
 }
 
 /// A refusal, judged by the manifest and without the credential that the provider may have quoted.

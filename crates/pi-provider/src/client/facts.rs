@@ -62,10 +62,7 @@ impl Facts {
         self.status = Some(reply.status);
         self.headers = std::mem::take(&mut reply.headers);
         for value in self.headers.values_mut() {
-            let Ok(told) = value.to_str() else { continue };
-            let mut text = told.to_owned();
-            carried.hide_in_word(&mut text);
-            if text != told {
+            if let Some(text) = value.to_str().ok().and_then(|told| carried.hidden_in_word(told)) {
                 *value = HeaderValue::from_str(&text).expect("stars may stand in a header");
             }
         }

@@ -34,6 +34,13 @@ pub(super) struct Watch {
     woken: Option<Waker>,
 }
 
+/// One wait while it lasts.
+#[derive(Default)]
+pub(super) struct Wait {
+    /// When it has lasted too long, if ever. Not known before something had to be waited for.
+    limit: Option<Option<(Instant, Overrun)>>,
+}
+
 /// Remembers that somebody rang, and wakes whoever waits.
 struct Alarm {
     rang: AtomicBool,
@@ -75,25 +82,32 @@ impl Watch {
     /// Waits for the work. When the wait ends otherwise, or is dropped, the work is dropped.
     pub(super) async fn over<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interruption> {
         let mut work = pin!(work);
-        let mut limit = None;
-        poll_fn(|context| {
-            self.hear();
-            if self.is_cancelled {
-                return Poll::Ready(Err(Interruption::Cancelled));
-            }
-            if let Poll::Ready(done) = work.as_mut().poll(context) {
-                return Poll::Ready(Ok(done));
-            }
-            self.wake_with(context.waker());
-            // The clock is asked once for a wait, and not at all for what is there already. Limits of later waits are
-            // never earlier, so that the timer rings in time for each.
-            let find_limit = || earliest(Some(self.idle), self.deadline);
-            match *limit.get_or_insert_with(find_limit) {
-                Some((at, overrun)) if self.is_over(at) => Poll::Ready(Err(Interruption::Overrun(overrun))),
-                Some(_) | None => Poll::Pending,
-            }
-        })
-        .await
+        let mut wait = Wait::default();
+        poll_fn(|context| self.poll(&mut wait, context, |context| work.as_mut().poll(context))).await
+    }
+
+    /// The same for whoever polls; `wait` is the one that has begun and not ended.
+    pub(super) fn poll<T>(
+        &mut self,
+        wait: &mut Wait,
+        context: &mut Context<'_>,
+        work: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Result<T, Interruption>> {
+        self.hear();
+        if self.is_cancelled {
+            return Poll::Ready(Err(Interruption::Cancelled));
+        }
+        if let Poll::Ready(done) = work(context) {
+            return Poll::Ready(Ok(done));
+        }
+        self.wake_with(context.waker());
+        // The clock is asked once for a wait, and not at all for what is there already. Limits of later waits are
+        // never earlier, so that the timer rings in time for each.
+        let find_limit = || earliest(Some(self.idle), self.deadline);
+        match *wait.limit.get_or_insert_with(find_limit) {
+            Some((at, overrun)) if self.is_over(at) => Poll::Ready(Err(Interruption::Overrun(overrun))),
+            Some(_) | None => Poll::Pending,
+        }
     }
 
     /// Finds out who rang, if somebody did.

@@ -7,7 +7,7 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::{
-    Limits, USUAL, first,
+    Limits, Present, USUAL, first,
     moment::{parse_milliseconds, parse_wait},
 };
 use crate::manifest::{Manifest, failure::TimeUnit};
@@ -23,9 +23,10 @@ pub(crate) fn asked_wait(
     now: SystemTime,
 ) -> Option<Duration> {
     let own = manifest.rate_limit_headers.retry_after.as_deref();
-    first(headers, None, &USUAL.wait_headers.milliseconds)
+    let present = Present::of(headers);
+    first(present, None, &USUAL.wait_headers.milliseconds)
         .and_then(parse_milliseconds)
-        .or_else(|| first(headers, own, &USUAL.wait_headers.seconds).and_then(|text| parse_wait(text, now)))
+        .or_else(|| first(present, own, &USUAL.wait_headers.seconds).and_then(|text| parse_wait(text, now)))
         .or_else(|| in_body(body, now))
         .or_else(|| by_manifest(manifest, message))
         .or_else(|| {

@@ -314,7 +314,8 @@ pub(crate) fn is_whole(path: &str) -> bool {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
             && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
     };
-    path.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
+    // Up to the first colon: there is none in a scheme.
+    path.split_once(':').is_some_and(|(scheme, rest)| rest.starts_with("//") && is_scheme(scheme))
 }
 
 /// Whether a credential may be sent there: it is encrypted, or goes no further than this network.

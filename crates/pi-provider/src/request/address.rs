@@ -1,6 +1,11 @@
 //! Where a request goes: address and headers, without the credential.
 
-use std::{borrow::Cow, collections::BTreeSet, fmt};
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    fmt,
+    sync::{Mutex, PoisonError},
+};
 
 use url::Url;
 
@@ -36,6 +41,26 @@ pub struct Address {
     pub named_by: Option<String>,
 }
 
+/// The address that was parsed last. Most requests go where the one before went, and to parse an address takes longer than
+/// to make it.
+#[derive(Default)]
+pub(crate) struct LastAddress {
+    /// Looked at for a moment, so a task with a mailbox would only add a wait.
+    known: Mutex<Option<(String, Url)>>,
+}
+
+impl LastAddress {
+    fn parse(&self, text: String) -> Result<Url, url::ParseError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, url)) = known.as_ref().filter(|(known, _)| *known == text) {
+            return Ok(url.clone());
+        }
+        let url = Url::parse(&text)?;
+        *known = Some((text, url.clone()));
+        Ok(url)
+    }
+}
+
 /// Headers without the credential.
 pub(super) struct Headers {
     /// Names in lower case.
@@ -50,21 +75,26 @@ pub(super) fn chat(
     dialect: Dialect,
     mode: Mode,
     model: &str,
+    last: &LastAddress,
 ) -> Result<(String, Address), CallError> {
     let usual = Chat::of(dialect);
     let operation = operation(target.manifest, dialect, mode);
     let method = operation.map_or("POST", |operation| operation.method.as_str()).to_uppercase();
     let path = operation.map_or(usual.path.as_str(), |operation| operation.path.as_str());
     let path = match mode {
-        Mode::Stream => usual.streamed(path),
-        Mode::Whole => path.to_owned(),
+        Mode::Stream => Cow::Owned(usual.streamed(path)),
+        Mode::Whole => Cow::Borrowed(path),
     };
-    Ok((method, join(target, &path, model)?))
+    Ok((method, join_after(last, target, &path, model)?))
 }
 
 /// An address of this provider: `path` joined to its base, with the environment's values and the model in it. A path that
 /// is a whole address is used as it is, if a credential may be sent there.
 pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, CallError> {
+    join_after(&LastAddress::default(), target, path, model)
+}
+
+fn join_after(last: &LastAddress, target: &Target<'_>, path: &str, model: &str) -> Result<Address, CallError> {
     let of_model = || target.entry.and_then(|entry| entry.base_url.as_ref()).map(|own| own.0.as_str());
     let given = target.base_url.or_else(of_model);
     if let Some(usual) = given.and_then(|given| foreign_path(target.manifest, target.entry, given)) {
@@ -90,12 +120,13 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, Cal
         let reason = format!("{model} would lead to another path");
         return Err(CallError::Option { option: "model".to_owned(), reason });
     }
-    let (path, model) = (path.replace("{model}", &escaped(model)), escaped(model));
+    let model = escaped(model);
+    let path = with_model(path, &model);
     let mut hidden = Vec::new();
     let mut whole = String::new();
     let mut query = None;
     if !is_whole(&path) {
-        interpolate(target, &base.replace("{model}", &model), &mut whole, &mut hidden)?;
+        interpolate(target, &with_model(&base, &model), &mut whole, &mut hidden)?;
         // A variable may hold a whole address, with a query of its own.
         query = whole.find('?').map(|at| whole.split_off(at));
         whole.truncate(whole.trim_end_matches('/').len());
@@ -109,7 +140,7 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, Cal
         whole.push(if own_pairs > 0 { '&' } else { '?' });
         whole.push_str(query);
     }
-    let url = Url::parse(&whole).map_err(|fault| refuse(format!("it is not an address: {fault}")))?;
+    let url = last.parse(whole).map_err(|fault| refuse(format!("it is not an address: {fault}")))?;
     if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
         return Err(refuse("it is not the address of a server".to_owned()));
     }
@@ -120,6 +151,12 @@ pub fn join(target: &Target<'_>, path: &str, model: &str) -> Result<Address, Cal
     let written = written(&url, own_pairs);
     let named_by = named.filter(|_| !is_whole(&path)).map(|named| named.variable);
     Ok(Address { url, hidden, written, own_pairs, named_by })
+}
+
+/// A text with the name of the model in it, if it has a place for that.
+fn with_model<'t>(text: &'t str, model: &str) -> Cow<'t, str> {
+    // Looking for a letter takes far less than looking for a word.
+    if text.contains('{') { Cow::Owned(text.replace("{model}", model)) } else { Cow::Borrowed(text) }
 }
 
 /// Who is named before the host, and the values of the query behind the operation's own.
@@ -173,7 +210,7 @@ fn operation(manifest: &Manifest, dialect: Dialect, mode: Mode) -> Option<&Opera
     // `chat_anthropic` and `responses` say by their names what they speak.
     let by_name = |name: &str| Dialect::from_word(name.strip_prefix("chat_").unwrap_or(name));
     let speaks = |name: &str| {
-        let operation = endpoints.get(name)?;
+        let operation = manifest.written_operation(name)?;
         let adapter = operation.adapter.as_deref().and_then(Dialect::from_word).or_else(|| by_name(name));
         (adapter.unwrap_or_else(|| Dialect::of(manifest, None)) == dialect).then_some(operation)
     };
@@ -191,7 +228,9 @@ pub(super) fn has_operation(manifest: &Manifest, dialect: Dialect) -> bool {
 /// stays within the host, the part of the path or the value where it stands.
 fn interpolate(target: &Target<'_>, text: &str, whole: &mut String, hidden: &mut Vec<Secret>) -> Result<(), CallError> {
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
+    while rest.contains('$')
+        && let Some((before, after)) = rest.split_once("${")
+    {
         let Some((variable, after)) = after.split_once('}') else { break };
         let value = (target.lookup)(variable).filter(|value| !value.is_empty());
         let value = value.ok_or_else(|| CallError::AddressVariable {
@@ -315,4 +354,19 @@ pub(super) fn set(headers: &mut Vec<(String, String)>, name: &str, value: &str) 
 fn is_used(condition: &str, used: &BTreeSet<Capability>) -> bool {
     let condition = if condition == "mcp" { "mcp_client" } else { condition };
     Capability::from_name(condition).is_some_and(|capability| used.contains(&capability))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_its_own_whatever_was_parsed_before() {
+        let last = LastAddress::default();
+        for text in ["http://a.example/v1", "http://a.example/v1", "http://b.example/", "http://a.example/v1"] {
+            assert_eq!(last.parse(text.to_owned()), Url::parse(text));
+        }
+        assert!(last.parse("http://".to_owned()).is_err());
+        assert_eq!(last.parse("http://b.example/".to_owned()), Url::parse("http://b.example/"));
+    }
 }

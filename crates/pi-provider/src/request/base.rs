@@ -34,8 +34,8 @@ pub(crate) fn in_form_of<'g>(manifest: &Manifest, model: Option<&ModelEntry>, gi
     let given = bare(given);
     let dialect = Dialect::of(manifest, model);
     // Of the dialects that it speaks, the model decides and not the address.
-    let copied = [dialect].into_iter().chain(TELLING.into_iter().filter(|it| has_operation(manifest, *it)));
-    let copied = copied.map(Chat::of).find(|usual| carries(given, usual));
+    let is_copied = |it: &Dialect| carries(given, Chat::of(*it)) && (*it == dialect || has_operation(manifest, *it));
+    let copied = [dialect].into_iter().chain(TELLING).find(is_copied).map(Chat::of);
     let given = copied.map_or(given, |usual| without_chat(given, usual));
     // Where no operation of the manifest speaks the dialect of the model, its paths say nothing.
     let formed = if dialect == Dialect::of(manifest, None) || has_operation(manifest, dialect) {
@@ -90,7 +90,7 @@ pub(crate) fn versioned<'g>(given: &'g str, usual: &Chat) -> Cow<'g, str> {
 
 /// Whether the path of a chat begins with this version.
 fn begins(manifest: &Manifest, version: &str) -> bool {
-    let chat = manifest.endpoints.get("chat").map_or("", |chat| chat.path.as_str());
+    let chat = manifest.written_operation("chat").map_or("", |chat| chat.path.as_str());
     chat.trim_start_matches('/').strip_prefix(version).is_some_and(|rest| rest.starts_with('/'))
 }
 

@@ -66,7 +66,8 @@ pub(super) fn turns<'a, 'm: 'a>(
     let said: Vec<&Message> = prompt.messages.iter().filter(|said| said.is_sent()).map(|said| said.message()).collect();
     let surplus = Surplus::of(manner.manifest, &said);
     let contents = Contents { manner, changes, used, surplus };
-    let mut reader = Reader { contents, ids: Ids::default(), turns: Vec::with_capacity(said.len() + 1) };
+    let mut reader =
+        Reader { contents, ids: Ids::expecting(said.len() / 2), turns: Vec::with_capacity(said.len() + 1) };
     // Results that already stand behind their calls.
     let mut taken = vec![false; said.len()];
     for (index, message) in said.iter().enumerate() {
@@ -98,7 +99,7 @@ pub(super) fn turns<'a, 'm: 'a>(
 
 struct Reader<'r, 'a, 'm> {
     contents: Contents<'r, 'm>,
-    ids: Ids,
+    ids: Ids<'a>,
     turns: Vec<Turn<'a>>,
 }
 

@@ -13,10 +13,10 @@ const MARK: usize = 9;
 /// The ids of the calls of one conversation. Some servers begin to count anew in every turn, or give two calls of one turn
 /// the same id; others refuse a conversation in which an id comes twice.
 #[derive(Debug, Default)]
-pub(super) struct Ids {
-    given: HashSet<String>,
+pub(super) struct Ids<'a> {
+    given: HashSet<Cow<'a, str>>,
     /// How often an id was used that was used more than once.
-    uses: HashMap<String, u64>,
+    uses: HashMap<&'a str, u64>,
 }
 
 /// The id under which a call and its result are sent.
@@ -26,21 +26,26 @@ pub(super) struct CallId<'a> {
     pub(super) is_repeated: bool,
 }
 
-impl Ids {
+impl<'a> Ids<'a> {
+    /// For about so many calls.
+    pub(super) fn expecting(calls: usize) -> Self {
+        Self { given: HashSet::with_capacity(calls), uses: HashMap::new() }
+    }
+
     /// The next call's id as the rule wants it, and another one where a call before has it. It depends on nothing but the calls
     /// before, so that it is the same in every request of a conversation that grows, which caches of prompts rely on.
-    pub(super) fn next<'a>(&mut self, id: &'a str, rule: &IdRule) -> CallId<'a> {
+    pub(super) fn next(&mut self, id: &'a str, rule: &IdRule) -> CallId<'a> {
         let fitted = fit(id, rule);
-        if self.given.insert(fitted.to_string()) {
+        if self.given.insert(fitted.clone()) {
             return CallId { id: fitted, is_repeated: false };
         }
-        let uses = self.uses.entry(id.to_owned()).or_insert(1);
+        let uses = self.uses.entry(id).or_insert(1);
         loop {
             *uses += 1;
             // A space is in no id, so that what comes of it is none that could be written.
-            let other = fit(&format!("{id} {uses}"), rule).into_owned();
+            let other: Cow<'a, str> = Cow::Owned(fit(&format!("{id} {uses}"), rule).into_owned());
             if self.given.insert(other.clone()) {
-                return CallId { id: other.into(), is_repeated: true };
+                return CallId { id: other, is_repeated: true };
             }
         }
     }

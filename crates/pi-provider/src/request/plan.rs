@@ -81,6 +81,8 @@ impl Serialize for Body<'_, '_> {
 impl Plan<'_> {
     /// About as many bytes as the body will have, so that it need not be moved while it grows.
     pub(super) fn size(&self) -> usize {
+        // Little enough for a short question to stay below what an allocator calls large.
+        const AROUND_ALL: usize = 512;
         const AROUND_PART: usize = 120;
         const AROUND_TOOL: usize = 400;
         let part = |part: &Part<'_>| match part {
@@ -96,7 +98,7 @@ impl Plan<'_> {
             Turn::Results(answers) => answers.iter().map(|answer| answer.text.len() + AROUND_PART).sum(),
         };
         let tools: usize = self.tools.iter().map(|tool| tool.description.len() + AROUND_TOOL).sum();
-        1024 + self.system.len() + tools + self.turns.iter().map(turn).sum::<usize>()
+        AROUND_ALL + self.system.len() + tools + self.turns.iter().map(turn).sum::<usize>()
     }
 
     /// The provider's word for a role.
@@ -104,7 +106,9 @@ impl Plan<'_> {
         if let Some(role) = self.system_role.filter(|_| standard == "system") {
             return role;
         }
-        self.contract.request_mapping.role_mapping.get(standard).map_or(standard, String::as_str)
+        // Asked for every message, of a handful of roles: comparing takes less than a lookup.
+        let own = self.contract.request_mapping.role_mapping.iter().find(|(known, _)| *known == standard);
+        own.map_or(standard, |(_, own)| own.as_str())
     }
 
     /// Turns that become one message: all neighbours of the same role where roles alternate, else each alone.

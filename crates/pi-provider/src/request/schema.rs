@@ -46,19 +46,28 @@ fn complete(schema: &mut Value) {
     }
 }
 
-/// The members without which a schema of this type is refused. One that refers to another says there what it is.
+/// The members without which a schema of this type is refused. One that refers to another says there what it is. A schema has
+/// few members: comparing their names takes less than a lookup of each that matters.
 fn missing(schema: &Map<String, Value>) -> Vec<&'static str> {
-    let is = |wanted: &str| match schema.get("type") {
+    let (mut kind, mut says_members, mut says_items) = (None, false, false);
+    for (name, member) in schema {
+        match name.as_str() {
+            "type" => kind = Some(member),
+            "properties" | "$ref" => says_members = true,
+            "items" | "prefixItems" => says_items = true,
+            _ => {}
+        }
+    }
+    let is = |wanted: &str| match kind {
         Some(Value::String(kind)) => kind == wanted,
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == wanted),
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => false,
     };
-    let has = |names: [&str; 2]| names.iter().any(|name| schema.contains_key(*name));
     let mut missing = Vec::new();
-    if is("object") && !has(["properties", "$ref"]) {
+    if !says_members && is("object") {
         missing.push("properties");
     }
-    if is("array") && !has(["items", "prefixItems"]) {
+    if !says_items && is("array") {
         missing.push("items");
     }
     missing

@@ -232,7 +232,7 @@ pub(super) fn parallel(
 fn offer<'a>(tool: &'a Tool, changes: &mut Changes) -> Offer<'a> {
     let definition = &tool.definition;
     let parameters = match &definition.parameters {
-        Value::Object(schema) if schema.contains_key("type") => {
+        Value::Object(schema) if schema.keys().any(|name| name == "type") => {
             schema::completed(&definition.parameters).map_or(Cow::Borrowed(&definition.parameters), Cow::Owned)
         }
         Value::Object(schema) if !schema.is_empty() => {

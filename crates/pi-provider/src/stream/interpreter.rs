@@ -245,28 +245,28 @@ impl Interpreter {
     }
 
     /// Remembers that an answer is a refusal, where the rule says so.
-    fn refuse(&mut self, event: Match<'_, '_>) {
+    fn refuse(&mut self, candidate: u32, event: Match<'_, '_>) {
         if event.field(Role::Refused).is_some_and(Found::is_true) {
-            self.candidate(candidate(event)).refused = true;
+            self.candidate(candidate).refused = true;
         }
     }
 
     /// Hands on a piece of text, or the whole of it where no piece came.
     fn content(&mut self, event: Match<'_, '_>, out: &mut Vec<StreamEvent>) {
         let content = event.field(Role::Content).and_then(|found| text(found, "")).unwrap_or_default();
-        let says = !content.is_empty();
-        if says && !self.candidate(candidate(event)).text.admits(Told::by(event)) {
+        let (candidate, says) = (candidate(event), !content.is_empty());
+        if says && !self.candidate(candidate).text.admits(Told::by(event)) {
             return;
         }
         let signature = event.field(Role::Signature).map(Found::to_text);
         if says || signature.is_some() {
-            let (candidate, block) = (candidate(event), event.number(Role::Index));
+            let block = event.number(Role::Index);
             self.calls.settle(candidate, out);
             out.push(StreamEvent::PartialContentDelta { candidate, block, content, signature });
         }
         if says {
-            self.speak(candidate(event));
-            self.refuse(event);
+            self.speak(candidate);
+            self.refuse(candidate, event);
         }
     }
 
@@ -343,7 +343,7 @@ impl Interpreter {
     }
 
     fn metadata(&mut self, event: Match<'_, '_>, knowledge: Knowledge<'_>, out: &mut Vec<StreamEvent>) {
-        self.refuse(event);
+        self.refuse(candidate(event), event);
         let mut told = (None, None, None);
         let counted = event.count(knowledge.usage, &mut self.counts);
         let [prompt, completion, total] =

@@ -1,9 +1,16 @@
 //! An answer as it arrives, unpacked where its server packed it although nobody asked.
 
-use std::io::{self, Write as _};
+use std::{
+    fmt,
+    future::poll_fn,
+    io::{self, Write as _},
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
 
 use bytes::Bytes;
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use futures_util::Stream;
 use reqwest::{
     Response, Version,
     header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
@@ -12,9 +19,9 @@ use reqwest::{
 use super::TransportFault;
 
 /// The body of an answer. Dropping it closes the connection.
-#[derive(Debug)]
 pub struct Inflow {
-    response: Response,
+    headers: HeaderMap,
+    arriving: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
     packing: Packing,
     end: End,
     /// Arrived, and not unpacked yet.
@@ -47,15 +54,16 @@ enum Packing {
 }
 
 impl Inflow {
-    pub(crate) fn of(response: Response) -> Self {
+    pub(crate) fn of(mut response: Response) -> Self {
         let packing = Packing::of(response.headers());
         let end = End::of(response.version(), response.headers());
-        Self { response, packing, end, packed: Bytes::new() }
+        let headers = std::mem::take(response.headers_mut());
+        Self { headers, arriving: Box::pin(response.bytes_stream()), packing, end, packed: Bytes::new() }
     }
 
     /// The headers; they are gone afterwards.
     pub(crate) fn take_headers(&mut self) -> HeaderMap {
-        std::mem::take(self.response.headers_mut())
+        std::mem::take(&mut self.headers)
     }
 
     /// How its end shows.
@@ -73,28 +81,39 @@ impl Inflow {
 
     /// The next piece, `None` at the end. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, TransportFault> {
-        if let Packing::Unknown(name) = &self.packing {
-            return Err(TransportFault::Packed { name: name.clone() });
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// The same for whoever polls: a piece of a stream is asked for so often that each future in between counts.
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, TransportFault>> {
+        if let Packing::Plain = self.packing {
+            return Poll::Ready(ready!(self.poll_arriving(context)));
         }
-        let is_plain = matches!(self.packing, Packing::Plain);
+        if let Packing::Unknown(name) = &self.packing {
+            return Poll::Ready(Err(TransportFault::Packed { name: name.clone() }));
+        }
         loop {
             if self.packed.is_empty() {
-                let arrived = self.response.chunk().await;
-                match arrived.map_err(|error| TransportFault::Broken(error.without_url()))? {
-                    Some(piece) if is_plain => return Ok(Some(piece)),
+                match ready!(self.poll_arriving(context))? {
                     Some(piece) => self.packed = piece,
                     None => {
                         self.packing.end().map_err(TransportFault::Garbled)?;
-                        return Ok(None);
+                        return Poll::Ready(Ok(None));
                     }
                 }
             }
             let portion = self.packed.split_to(self.packed.len().min(PORTION));
             let piece = self.packing.unpack(portion).map_err(TransportFault::Garbled)?;
             if !piece.is_empty() {
-                return Ok(Some(piece));
+                return Poll::Ready(Ok(Some(piece)));
             }
         }
+    }
+
+    /// The next piece as it arrives.
+    fn poll_arriving(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, TransportFault>> {
+        let broken = |error: reqwest::Error| TransportFault::Broken(error.without_url());
+        self.arriving.as_mut().poll_next(context).map(|arrived| arrived.transpose().map_err(broken))
     }
 }
 
@@ -158,5 +177,11 @@ impl Packing {
             Self::Zlib(decoder) => decoder.try_finish(),
             Self::Raw(decoder) => decoder.try_finish(),
         }
+    }
+}
+
+impl fmt::Debug for Inflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inflow").field("packing", &self.packing).field("end", &self.end).finish_non_exhaustive()
     }
 }

@@ -59,6 +59,10 @@ impl Sse {
                 self.after_return = false;
                 bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
             }
+            if let Some(rest) = self.behind_same_event(bytes) {
+                self.has_event = true;
+                bytes = rest;
+            }
             let Some(end) = memchr2(b'\n', b'\r', bytes) else { break };
             let (line, rest) = bytes.split_at(end);
             self.after_return = rest.first() == Some(&b'\r');
@@ -79,6 +83,14 @@ impl Sse {
         }
         self.line.extend_from_slice(bytes);
         self.check(self.line.len())
+    }
+
+    /// What stands behind a line that says the name of the event before once more, as most do.
+    fn behind_same_event<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        if !self.line.is_empty() || !self.begun || self.is_bare || self.event.is_empty() {
+            return None;
+        }
+        bytes.strip_prefix(b"event: ")?.strip_prefix(self.event.as_bytes())?.strip_prefix(b"\n")
     }
 
     /// The data of an event, if it is this line and the next one is empty, so that it need not be kept.
