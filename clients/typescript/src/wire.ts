@@ -2025,7 +2025,11 @@ export type Replacement = { by: Origin,
  */
 digest: string, };
 
-export type ReplayMetrics = { inFlightCount: number, outcomeCount: number, idempotencyCacheSize: number, maxInFlightCommands: number, maxCommandOutcomes: number, inFlightRejections: number, };
+export type ReplayMetrics = { inFlightCount: number, outcomeCount: number, idempotencyCacheSize: number, maxInFlightCommands: number, maxCommandOutcomes: number, inFlightRejections: number, 
+/**
+ * As many outcomes are kept as may be: for so long, commands that change something are refused as busy.
+ */
+outcomesFullForMs?: number, };
 
 /**
  * The model call that a prompt was made for.

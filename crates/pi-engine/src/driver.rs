@@ -12,7 +12,10 @@ use std::{
     future::{Future, pending},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -123,6 +126,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Mailbox<C, B> {
     inbox: mpsc::Sender<Message<C, B>>,
+    full: Arc<AtomicU64>,
 }
 
 /// What the engine's task is told or asked.
@@ -137,7 +141,7 @@ enum Message<C, B> {
 
 impl<C, B> Clone for Mailbox<C, B> {
     fn clone(&self) -> Self {
-        Self { inbox: self.inbox.clone() }
+        Self { inbox: self.inbox.clone(), full: Arc::clone(&self.full) }
     }
 }
 
@@ -182,6 +186,11 @@ impl<C, B> Mailbox<C, B> {
         self.ask(Message::Load).await
     }
 
+    /// Until when no further outcome can be kept, if none could be at the last step. Asks nobody, for it is read often.
+    pub fn full_until(&self) -> Option<Time> {
+        Some(Time(self.full.load(Ordering::Relaxed))).filter(|until| *until > Time(0))
+    }
+
     /// The version of a session, if there is such a session.
     pub async fn version(&self, session: SessionName) -> Result<Option<u64>, Ended> {
         self.ask(|reply| Message::Version(session, reply)).await
@@ -221,7 +230,9 @@ pub fn spawn<H: Host, J: Journal<H::Body>>(
         work: HashMap::new(),
         started: Instant::now(),
         start: options.start,
+        full: Arc::default(),
     };
+    let full = Arc::clone(&driver.full);
     if let Some(trouble) = options.trouble {
         driver.writer.recover();
         let failed = driver.reported(Report::Failed(trouble));
@@ -232,7 +243,7 @@ pub fn spawn<H: Host, J: Journal<H::Body>>(
     for session in options.opened {
         driver.step(Input::Opened(session), &mut effects);
     }
-    (Mailbox { inbox: sender }, tokio::spawn(driver.run(effects)))
+    (Mailbox { inbox: sender, full }, tokio::spawn(driver.run(effects)))
 }
 
 struct Driver<H: Host> {
@@ -247,6 +258,8 @@ struct Driver<H: Host> {
     work: HashMap<Ticket, Work>,
     started: Instant,
     start: Time,
+    /// For [`Mailbox::full_until`]; 0 while there is room.
+    full: Arc<AtomicU64>,
 }
 
 /// Messages that are taken in a row before whatever else happened is looked at.
@@ -289,6 +302,7 @@ impl<H: Host> Driver<H> {
         let now = self.now();
         trace::input(&input, now);
         self.engine.step(input, now, effects);
+        self.full.store(self.engine.full_until(now).map_or(0, |until| until.0), Ordering::Relaxed);
     }
 
     /// What has happened already: work that was done at once, and messages, of which so many were taken in a row.
