@@ -61,6 +61,10 @@ pub trait Host: Send + Sync + 'static {
 
     /// Takes what clients are to hear, in order. Called on the engine's task: it must not block.
     fn emit(&self, event: Event<Self::Body>);
+
+    /// Everything has its answer, and nothing runs any more. What the host itself writes to the journal it writes now: the
+    /// journal is closed when this returns.
+    fn wind_up(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// What clients are to hear.
@@ -294,6 +298,7 @@ impl<H: Host> Driver<H> {
             self.step(input, &mut effects);
         }
         self.perform(&mut effects);
+        self.host.wind_up().await;
         self.writer.finish().await;
         self.host.emit(Event::Drained);
     }

@@ -191,11 +191,14 @@ impl Host for Hall {
             Command::Server(command) => self.operate(command, &job.connection, &cancel).await,
             Command::Session(id, command) => {
                 let is_mark_moved = header.access.is_recorded() && may_write(&command);
+                let written = is_mark_moved.then(|| self.rooms.get(&id)).flatten();
+                written.iter().for_each(|room| room.begin_writing());
                 let outcome = self
                     .attend(&id, command, Given { began, header: &header, class: job.class, cancel: &cancel })
                     .await;
-                if is_mark_moved {
-                    self.measure(&id).await;
+                if let Some(room) = written {
+                    self.measure(&room).await;
+                    room.end_writing();
                 }
                 outcome
             }
@@ -253,12 +256,24 @@ impl Host for Hall {
             Event::Drained => tracing::debug!("every command has its answer"),
         }
     }
+
+    /// What a command wrote that was cut short is ours, and its end has moved the version: found at the next start without
+    /// being known, it would be taken for somebody else's and move it again.
+    async fn wind_up(&self) {
+        for room in self.rooms.everyone().into_iter().filter(|room| room.is_being_written()) {
+            let Some(session) = room.loaded() else { continue };
+            // One that has ended is closed.
+            let _ = session.close().await;
+            if let Some(berth) = room.measure_closed() {
+                self.note(berth).await;
+            }
+        }
+    }
 }
 
 impl Hall {
     /// Remembers how the file of a session is now, so that a change that somebody else makes later is seen.
-    async fn measure(&self, id: &SessionId) {
-        let Some(room) = self.rooms.get(id) else { return };
+    async fn measure(&self, room: &Room) {
         let Some(session) = room.loaded() else { return };
         if let Ok(Some(berth)) = room.measure(&session).await {
             self.note(berth).await;

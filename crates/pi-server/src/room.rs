@@ -48,6 +48,8 @@ pub struct Room {
     standing: sync::Mutex<Standing>,
     /// Runs that commands of clients wait for.
     commanded: AtomicUsize,
+    /// Commands that may have written to the file since it was measured. One that is cut short is counted for good.
+    writing: AtomicUsize,
     flight: Flight,
     tide: pump::Tide,
     /// What is told about it in lists.
@@ -150,6 +152,7 @@ impl Room {
             }),
             standing: sync::Mutex::new(Standing::Kept),
             commanded: AtomicUsize::new(0),
+            writing: AtomicUsize::new(0),
             flight: Flight::default(),
             tide: pump::Tide::new(),
             info: Mutex::default(),
@@ -344,6 +347,29 @@ impl Room {
         let mark = Mark { modified: mark.modified.or(stage.berth.mark.modified), ..mark };
         stage.berth.mark = mark;
         Ok((std::mem::replace(&mut stage.kept_mark, mark) != mark).then(|| stage.berth.clone()))
+    }
+
+    /// A command begins that may write to the file.
+    pub fn begin_writing(&self) {
+        self.writing.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// It has ended, and the file is measured.
+    pub fn end_writing(&self) {
+        self.writing.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether a command may have written what nobody measured.
+    pub fn is_being_written(&self) -> bool {
+        self.writing.load(Ordering::SeqCst) > 0
+    }
+
+    /// Looks how the file of a session is that was closed; the berth, if that is news for the journal.
+    pub fn measure_closed(&self) -> Option<Berth> {
+        let file = self.stage().berth.file.clone()?;
+        let found = seen(Path::new(&file))?;
+        self.stage.write().unwrap_or_else(PoisonError::into_inner).berth.mark = found;
+        self.unkept()
     }
 
     /// Takes over what is done by itself.

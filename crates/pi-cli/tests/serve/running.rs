@@ -112,6 +112,32 @@ fn a_command_in_flight_at_a_crash_is_failed_and_not_run_again() {
 }
 
 #[test]
+fn a_command_that_is_cut_at_the_end_moves_the_version_once() {
+    let mut serving = Serving::start(held());
+    let prompt = json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"});
+    let told = serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        client.send(&prompt).await;
+        serving.room.server.received(1).await;
+        serving.signal(Signal::SIGTERM);
+        client.expect("server_shutdown", |frame| frame["type"] == "server_shutdown").await;
+        serving.signal(Signal::SIGTERM);
+        let cut = client.answer("p").await;
+        assert!(fits(&cut, &json!({"success": false, "sessionVersion": 1})), "{cut}");
+        cut["sessionVersion"].clone()
+    });
+    serving.wait();
+    serving.start_again();
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        let named =
+            json!({"type": "set_session_name", "id": "n", "sessionId": "s", "name": "x", "ifSessionVersion": told});
+        let named = client.ask(&named).await;
+        assert!(fits(&named, &json!({"success": true, "sessionVersion": 2})), "{named}");
+    });
+}
+
+#[test]
 fn the_end_waits_for_what_is_in_flight_and_tells_everybody() {
     let mut serving = Serving::start(held());
     serving.block_on(async {
