@@ -805,11 +805,23 @@ messages: Array<Message>, willRetry?: boolean, } | { "type": "agent_settled", ab
 /**
  * The message so far, for readers that do not add up deltas themselves.
  */
-message?: Message, usage?: Usage, assistantMessageEvent: AssistantMessageEvent, } | { "type": "message_end", message: Message, } | { "type": "tool_execution_start", toolCallId: ToolCallId, toolName: string, args: JsonValue, parentToolCallId?: ToolCallId, } | { "type": "tool_execution_update", toolCallId: ToolCallId, toolName: string, args: JsonValue, 
+message?: Message, usage?: Usage, assistantMessageEvent: AssistantMessageEvent, } | { "type": "message_end", message: Message, } | { "type": "tool_execution_start", toolCallId: ToolCallId, toolName: string, args: JsonValue, parentToolCallId?: ToolCallId, } | { "type": "tool_execution_update", toolCallId: ToolCallId, toolName: string, 
 /**
- * The output so far, not the difference.
+ * Left out where `tool_execution_start` has told them and updates are small.
  */
-partialResult: ToolOutput, parentToolCallId?: ToolCallId, } | { "type": "tool_execution_end", toolCallId: ToolCallId, toolName: string, result: ToolOutput, isError: boolean, 
+args?: JsonValue, 
+/**
+ * The output so far, not the difference, unless there is a `delta`: then `content` is empty.
+ */
+partialResult: ToolOutput, 
+/**
+ * Ours: the output is one text, and this is what came to its end since the update before.
+ */
+delta?: string, 
+/**
+ * Ours, beside a `delta`: how many characters (Unicode code points) went from the beginning of that text.
+ */
+dropped?: number, parentToolCallId?: ToolCallId, } | { "type": "tool_execution_end", toolCallId: ToolCallId, toolName: string, result: ToolOutput, isError: boolean, 
 /**
  * Ours: why the policy, or a person, did not allow the call.
  */

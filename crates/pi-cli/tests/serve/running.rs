@@ -180,3 +180,43 @@ fn code_is_given_back_whenever_nothing_is_done_any_more() {
         until_given_back(4).await;
     });
 }
+
+#[test]
+fn output_of_a_tool_is_told_once_and_leaves_room_for_what_happened_before() {
+    const LINES: usize = 800;
+    let line = "0123456789".repeat(6);
+    // Forty at a time, so that there are about twenty updates.
+    let command = format!("i=0; while [ $i -lt {LINES} ]; do yes {line} | head -n 40; i=$((i+40)); sleep 0.12; done");
+    let script = Script::new()
+        .then(Answer::new().call("c", "bash", &json!({"command": command})).reply())
+        .otherwise(Answer::new().text("Done.").reply());
+    let serving = Serving::start(script);
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        let joined = client.ask(&json!({"type": "subscribe", "id": "hear", "sessionId": "s"})).await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Count."})).await;
+        client.expect("the end", |frame| frame["id"] == "p").await;
+        let updates = client.seen().iter().filter(|frame| frame["event"]["type"] == "tool_execution_update");
+        let (mut text, mut bytes, mut count) = (String::new(), 0, 0);
+        for frame in updates {
+            (bytes, count) = (bytes + frame.to_string().len(), count + 1);
+            match frame["event"]["delta"].as_str() {
+                Some(delta) => text.push_str(delta),
+                // The first is told before there is any.
+                None => {
+                    text = frame["event"]["partialResult"]["content"][0]["text"].as_str().unwrap_or_default().into()
+                }
+            }
+        }
+        assert_eq!(text, format!("{line}\n").repeat(LINES));
+        assert!(count > 5 && bytes < 5 * text.len(), "{bytes} bytes in {count} updates for {} of text", text.len());
+        // Whoever was away for all of it is told what happened, without a snapshot.
+        let mut back = serving.connect("?lifecycle=none").await;
+        let again = json!({"type": "subscribe", "id": "back", "sessionId": "s", "afterSeq": joined["data"]["seq"],
+            "epoch": joined["data"]["epoch"]});
+        assert_eq!(back.ask(&again).await["data"]["resume"], "replay");
+        back.expect("the end", |frame| frame["event"]["type"] == "agent_settled").await;
+        let told = back.seen().iter().filter(|frame| frame["event"]["type"] == "tool_execution_update");
+        assert_eq!(told.count(), 1, "only the last is kept");
+    });
+}
