@@ -48,7 +48,7 @@ use crate::{
     porch::Porch,
     rates::Rates,
     recovered::Recovered,
-    room::{Room, Turns},
+    room::{Admitted, Room, Turns},
     rooms::Rooms,
     roots::Roots,
     settings::Settings,
@@ -64,6 +64,8 @@ pub struct Job {
     /// As what it was admitted; of a `prompt` that depends on the moment.
     pub class: Class,
     pub connection: Arc<Connection>,
+    /// That its session knows of it, if it is work.
+    pub admitted: Option<Admitted>,
 }
 
 /// What a handler of a session's commands is told beside the command.
@@ -203,6 +205,7 @@ impl Host for Hall {
                 outcome
             }
         };
+        drop(job.admitted);
         self.gauges.took(header.limit, began.elapsed());
         let completion = complete(outcome);
         // What is kept for a retry is without secrets, and a retry hears what was said the first time.

@@ -182,6 +182,49 @@ fn code_is_given_back_whenever_nothing_is_done_any_more() {
 }
 
 #[test]
+fn what_is_said_right_behind_a_prompt_is_said_into_its_run() {
+    const ROUNDS: usize = 4;
+    let round = |script: Script, _| {
+        script.then(Answer::new().text("One").hold().reply()).then(Answer::new().text("Two.").reply())
+    };
+    let serving = Serving::start((0..ROUNDS).fold(Script::new(), round));
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        assert_eq!(client.ask(&json!({"type": "subscribe", "id": "hear", "sessionId": "s"})).await["success"], true);
+        for round in 0..ROUNDS {
+            let id = |name: &str| format!("{name}{round}");
+            client.send(&json!({"type": "prompt", "id": id("one"), "sessionId": "s", "message": "One?"})).await;
+            let two = json!({"type": "prompt", "id": id("two"), "sessionId": "s", "message": "Two?",
+                "streamingBehavior": "steer"});
+            client.send(&two).await;
+            assert_eq!(client.answer(&id("two")).await["success"], true);
+            serving.room.server.release(1);
+            assert_eq!(client.answer(&id("one")).await["success"], true);
+        }
+        let begun = client.seen().iter().filter(|frame| frame["event"]["type"] == "agent_start").count();
+        assert_eq!(begun, ROUNDS, "one run for each");
+    });
+}
+
+#[test]
+fn message_that_begins_a_run_moves_the_version_once() {
+    let serving = Serving::start(Script::new().otherwise(Answer::new().text("Yes.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        assert_eq!(client.ask(&json!({"type": "subscribe", "id": "hear", "sessionId": "s"})).await["success"], true);
+        for (number, kind) in ["steer", "follow_up"].into_iter().enumerate() {
+            let said = client.ask(&json!({"type": kind, "id": kind, "sessionId": "s", "message": "Hello"})).await;
+            assert!(fits(&said, &json!({"success": true, "sessionVersion": 2 * number + 1})), "{said}");
+            client.expect("the end", |frame| frame["event"]["type"] == "agent_settled").await;
+            let named = json!({"type": "set_session_name", "id": format!("n{number}"), "sessionId": "s", "name": kind,
+                "ifSessionVersion": said["sessionVersion"]});
+            let named = client.ask(&named).await;
+            assert_eq!(named["success"], true, "{named}");
+        }
+    });
+}
+
+#[test]
 fn output_of_a_tool_is_told_once_and_leaves_room_for_what_happened_before() {
     const LINES: usize = 800;
     let line = "0123456789".repeat(6);

@@ -73,6 +73,7 @@ async fn run(
 /// it was said, and nobody waits for more.
 async fn join(room: &Room, session: &Session, utterance: Utterance, when: When) -> Outcome {
     room.begun().await;
+    let _joining = room.join();
     let (speaker, id) = (session.clone(), room.id().clone());
     // Its owner is the session: a run that it begins goes on when the command is answered.
     let saying = tokio::spawn(async move { speaker.say_during(utterance, when).await });
