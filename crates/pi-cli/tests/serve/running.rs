@@ -225,6 +225,30 @@ fn message_that_begins_a_run_moves_the_version_once() {
 }
 
 #[test]
+fn new_conversation_keeps_the_model_that_was_chosen() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        let models = client.ask(&json!({"type": "get_available_models", "id": "m", "sessionId": "s"})).await;
+        let state = json!({"type": "get_state", "sessionId": "s"});
+        let before = client.ask(&with(&state, "id", "before")).await["data"]["model"].clone();
+        let models = models["data"]["models"].as_array().expect("a list").clone();
+        let other = models.iter().find(|model| **model != before).expect("another model");
+        let choice = json!({"type": "set_model", "id": "set", "sessionId": "s", "provider": other["provider"],
+            "modelId": other["id"]});
+        assert_eq!(client.ask(&choice).await["success"], true);
+        assert_eq!(client.ask(&json!({"type": "new_session", "id": "new", "sessionId": "s"})).await["success"], true);
+        assert_eq!(client.ask(&with(&state, "id", "after")).await["data"]["model"], *other);
+    });
+}
+
+fn with(command: &serde_json::Value, member: &str, value: &str) -> serde_json::Value {
+    let mut command = command.clone();
+    command[member] = value.into();
+    command
+}
+
+#[test]
 fn output_of_a_tool_is_told_once_and_leaves_room_for_what_happened_before() {
     const LINES: usize = 800;
     let line = "0123456789".repeat(6);
