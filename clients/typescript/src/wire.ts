@@ -968,7 +968,15 @@ export type BashResult = {
 /**
  * 0 if it is not known.
  */
-exitCode: number, output: string, cancelled: boolean, };
+exitCode: number, output: string, cancelled: boolean, 
+/**
+ * Ours: `output` is the end of what was written, for all of it would be too much.
+ */
+truncated?: boolean, 
+/**
+ * Ours: where all of it is, on the machine of the server.
+ */
+fullOutputPath?: string, };
 
 /**
  * One piece of content.

@@ -225,6 +225,35 @@ fn message_that_begins_a_run_moves_the_version_once() {
 }
 
 #[test]
+fn shell_command_that_is_stopped_before_it_starts_was_cancelled() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        for round in 0..10 {
+            let (run, stop) = (format!("run{round}"), format!("stop{round}"));
+            client.send(&json!({"type": "bash", "id": run, "sessionId": "s", "command": "sleep 5"})).await;
+            client.send(&json!({"type": "abort_bash", "id": stop, "sessionId": "s"})).await;
+            let ran = client.answer(&run).await;
+            assert!(fits(&ran, &json!({"success": true, "data": {"cancelled": true}})), "{ran}");
+        }
+    });
+}
+
+#[test]
+fn answer_to_a_shell_command_says_that_it_was_cut_and_where_all_of_it_is() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        let ran = client.ask(&json!({"type": "bash", "id": "b", "sessionId": "s", "command": "seq 1 20000"})).await;
+        assert_eq!(ran["data"]["truncated"], true, "{ran}");
+        let whole = crate::room::read(ran["data"]["fullOutputPath"].as_str().expect("a path").as_ref());
+        assert!(whole.is_some_and(|whole| whole.starts_with("1\n2\n")));
+        let ran = client.ask(&json!({"type": "bash", "id": "c", "sessionId": "s", "command": "echo"})).await;
+        assert_eq!(ran["data"], json!({"exitCode": 0, "output": "\n", "cancelled": false}));
+    });
+}
+
+#[test]
 fn new_conversation_keeps_the_model_that_was_chosen() {
     let serving = Serving::start(Script::new());
     serving.block_on(async {

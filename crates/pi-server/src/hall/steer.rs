@@ -177,6 +177,8 @@ impl Shell<'_> {
                 exit_code: ran.exit_code.unwrap_or(0),
                 output: ran.output,
                 cancelled: ran.cancelled,
+                truncated: ran.truncated.then_some(true),
+                full_output_path: ran.full_output_path,
             })),
             Err(BashError::Refused { reason } | BashError::Broken { reason }) => Err(Error::Refused { reason }.into()),
             Err(BashError::TimedOut) => Err(Error::Aborted.into()),
