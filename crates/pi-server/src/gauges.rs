@@ -28,7 +28,7 @@ const GAUGES: [(&str, &str); 9] = [
     ("pi_server_outcomes_full", "1 while no further outcome can be kept, and commands are refused for it"),
     ("pi_server_idempotency_keys", "Idempotency keys that are known"),
     ("pi_server_lanes", "Lanes with commands in them"),
-    ("pi_server_circuit_open", "1 while the circuit of a provider is not closed"),
+    ("pi_server_circuit_open", "1 while the circuit of a provider is open"),
     ("pi_server_bash_circuits_open", "Sessions whose circuit for shell commands is open"),
 ];
 const COUNTERS: [(&str, &str); 7] = [
@@ -139,7 +139,7 @@ impl Gauges {
         self.counter("pi_server_journal_errors_total", Vec::new(), journal.write_errors);
         for circuit in &metrics.circuit_breakers {
             let label = || vec![Label::new("provider", circuit.provider_name.to_string())];
-            self.gauge("pi_server_circuit_open", label(), u64::from(circuit.state != CircuitState::Closed));
+            self.gauge("pi_server_circuit_open", label(), u64::from(circuit.state == CircuitState::Open));
             self.counter("pi_server_provider_calls_total", label(), circuit.total_calls);
             self.counter("pi_server_provider_failures_total", label(), circuit.total_failures);
         }

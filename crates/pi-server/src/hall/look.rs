@@ -57,11 +57,11 @@ impl Hall {
     pub(crate) fn health(&self) -> Health {
         let mut issues: Vec<String> = self.obstacle().into_iter().collect();
         let open: Vec<_> =
-            self.workshop.circuits().into_iter().filter(|circuit| circuit.state != CircuitState::Closed).collect();
+            self.workshop.circuits().into_iter().filter(|circuit| circuit.state == CircuitState::Open).collect();
         issues.extend(
             open.iter().map(|circuit| format!("provider {} fails; its circuit is open", circuit.provider_name)),
         );
-        let has_open_bash_circuit = self.bash.is_open();
+        let has_open_bash_circuit = self.bash.is_open(now());
         if has_open_bash_circuit {
             issues.push("shell commands time out; their circuit is open".to_owned());
         }
@@ -97,7 +97,7 @@ impl Hall {
             },
             stores: self.stores(load.as_ref()),
             circuit_breakers: self.workshop.circuits(),
-            bash_circuit_breaker: self.bash.metrics(),
+            bash_circuit_breaker: self.bash.metrics(now()),
             metrics: None,
         }
     }
