@@ -476,6 +476,7 @@ export class PiClient {
         break;
       case "session_deleted":
         this.sessions.get(message.data.sessionId)?.gone();
+        this.sessions.delete(message.data.sessionId);
         break;
       case "command_started":
         this.startListeners.get(message.data.commandId)?.();
@@ -538,6 +539,13 @@ export class PiClient {
     }
     this.setState({ state: "live" });
     this.watch();
+  }
+
+  /** Somebody listens to a session: it hears of its events, also where it was deleted and made again. */
+  adopt(session: Session): void {
+    if (!this.sessions.has(session.id)) {
+      this.sessions.set(session.id, session);
+    }
   }
 
   /** A session gets events that were missed. */
