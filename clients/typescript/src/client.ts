@@ -358,8 +358,10 @@ export class PiClient {
     if (identity === "never" || (identity === "newId" && !mayBeNew)) {
       return undefined;
     }
-    // The server knows when at the earliest; whoever is refused again and again waits longer.
-    return { ms: Math.max(error.retryAfterMs ?? 0, backoff.next()), identity };
+    // The server knows when at the earliest; whoever is refused again and again waits longer. Whoever wants to stop something, or
+    // has an answer that is waited for, does not wait until it is too late.
+    const longest = URGENT.includes(name) ? URGENT_MS : Infinity;
+    return { ms: Math.min(Math.max(error.retryAfterMs ?? 0, backoff.next()), longest), identity };
   }
 
   private newBackoff(): Backoff {
@@ -474,6 +476,7 @@ export class PiClient {
         break;
       case "session_deleted":
         this.sessions.get(message.data.sessionId)?.gone();
+        this.sessions.delete(message.data.sessionId);
         break;
       case "command_started":
         this.startListeners.get(message.data.commandId)?.();
@@ -536,6 +539,13 @@ export class PiClient {
     }
     this.setState({ state: "live" });
     this.watch();
+  }
+
+  /** Somebody listens to a session: it hears of its events, also where it was deleted and made again. */
+  adopt(session: Session): void {
+    if (!this.sessions.has(session.id)) {
+      this.sessions.set(session.id, session);
+    }
   }
 
   /** A session gets events that were missed. */
@@ -619,6 +629,9 @@ const FINAL = [400, 401, 403, 404];
 const TOO_LARGE = 1009;
 /** Failures that come before anything is done: the command may be said again as a new one. */
 const UNTOUCHED: string[] = ["circuit_open", "bash_circuit_open"];
+/** Commands that a run needs, and how long they wait at most before they are tried again. */
+const URGENT: CommandName[] = ["abort", "abort_bash", "abort_compaction", "abort_retry", "extension_ui_response"];
+const URGENT_MS = 1_000;
 const HELLO_MS = 10_000;
 /** So long a large frame may take on a slow link, where nobody can see that it comes. */
 const UNSEEN_MS = 120_000;

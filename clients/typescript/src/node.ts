@@ -51,6 +51,13 @@ function agentFolder(): string {
   return process.env.PI_CODING_AGENT_DIR || join(homedir(), ".pi", "agent");
 }
 
+export interface LaunchOptions extends ClientOptions {
+  /** The folder in which the server is started, and in which agents work unless a session says otherwise. */
+  cwd?: string;
+  /** Its environment, instead of that of this process. */
+  env?: NodeJS.ProcessEnv;
+}
+
 /**
  * Starts a server of one's own and talks to it on its standard streams. It ends with the client. A `clientId` that was chosen
  * and `lifecycle` are told to it as `--client-id` and `--lifecycle`, unless the arguments have them already. What it writes to its standard
@@ -59,14 +66,15 @@ function agentFolder(): string {
 export async function launch(
   command: string,
   argumentsOf: string[] = ["serve", "--stdio"],
-  options: ClientOptions = {},
+  options: LaunchOptions = {},
 ): Promise<PiClient> {
-  const full = { reconnect: false, ...options };
+  const { cwd, env, ...rest } = options;
+  const full = { reconnect: false, ...rest };
   const client = new PiClient((query) => {
     if (options.clientId === undefined && !full.reconnect) {
       query.delete("clientId"); // What only one process knows needs no folder that stays.
     }
-    return stdio(command, [...argumentsOf, ...flags(query, argumentsOf)]);
+    return stdio(command, [...argumentsOf, ...flags(query, argumentsOf)], { cwd, env });
   }, full);
   await client.connect();
   return client;
@@ -75,9 +83,9 @@ export async function launch(
 /** How much of what a server wrote before it ended is told. */
 const LAST_LINES = 10;
 
-function stdio(command: string, argumentsOf: string[]): TransportFactory {
+function stdio(command: string, argumentsOf: string[], where: { cwd: string | undefined; env: NodeJS.ProcessEnv | undefined }): TransportFactory {
   return (listener) => {
-    const child = spawn(command, argumentsOf, { stdio: ["pipe", "pipe", "pipe"] });
+    const child = spawn(command, argumentsOf, { ...where, stdio: ["pipe", "pipe", "pipe"] });
     createInterface({ input: child.stdout }).on("line", (line) => listener.frame(line));
     const last: string[] = [];
     child.stderr.pipe(process.stderr, { end: false });

@@ -151,6 +151,7 @@ export class Session {
       }
       this.at = { epoch: from.epoch, seq: from.afterSeq };
     }
+    this.client.adopt(this);
     this.listeners.add(listener);
     this.joining ??= this.isJoined ? undefined : this.join();
     try {

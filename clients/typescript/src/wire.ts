@@ -805,11 +805,23 @@ messages: Array<Message>, willRetry?: boolean, } | { "type": "agent_settled", ab
 /**
  * The message so far, for readers that do not add up deltas themselves.
  */
-message?: Message, usage?: Usage, assistantMessageEvent: AssistantMessageEvent, } | { "type": "message_end", message: Message, } | { "type": "tool_execution_start", toolCallId: ToolCallId, toolName: string, args: JsonValue, parentToolCallId?: ToolCallId, } | { "type": "tool_execution_update", toolCallId: ToolCallId, toolName: string, args: JsonValue, 
+message?: Message, usage?: Usage, assistantMessageEvent: AssistantMessageEvent, } | { "type": "message_end", message: Message, } | { "type": "tool_execution_start", toolCallId: ToolCallId, toolName: string, args: JsonValue, parentToolCallId?: ToolCallId, } | { "type": "tool_execution_update", toolCallId: ToolCallId, toolName: string, 
 /**
- * The output so far, not the difference.
+ * Left out where `tool_execution_start` has told them and updates are small.
  */
-partialResult: ToolOutput, parentToolCallId?: ToolCallId, } | { "type": "tool_execution_end", toolCallId: ToolCallId, toolName: string, result: ToolOutput, isError: boolean, 
+args?: JsonValue, 
+/**
+ * The output so far, not the difference, unless there is a `delta`: then `content` is empty.
+ */
+partialResult: ToolOutput, 
+/**
+ * Ours: the output is one text, and this is what came to its end since the update before.
+ */
+delta?: string, 
+/**
+ * Ours, beside a `delta`: how many characters (Unicode code points) went from the beginning of that text.
+ */
+dropped?: number, parentToolCallId?: ToolCallId, } | { "type": "tool_execution_end", toolCallId: ToolCallId, toolName: string, result: ToolOutput, isError: boolean, 
 /**
  * Ours: why the policy, or a person, did not allow the call.
  */
@@ -956,7 +968,15 @@ export type BashResult = {
 /**
  * 0 if it is not known.
  */
-exitCode: number, output: string, cancelled: boolean, };
+exitCode: number, output: string, cancelled: boolean, 
+/**
+ * Ours: `output` is the end of what was written, for all of it would be too much.
+ */
+truncated?: boolean, 
+/**
+ * Ours: where all of it is, on the machine of the server.
+ */
+fullOutputPath?: string, };
 
 /**
  * One piece of content.
@@ -2025,7 +2045,11 @@ export type Replacement = { by: Origin,
  */
 digest: string, };
 
-export type ReplayMetrics = { inFlightCount: number, outcomeCount: number, idempotencyCacheSize: number, maxInFlightCommands: number, maxCommandOutcomes: number, inFlightRejections: number, };
+export type ReplayMetrics = { inFlightCount: number, outcomeCount: number, idempotencyCacheSize: number, maxInFlightCommands: number, maxCommandOutcomes: number, inFlightRejections: number, 
+/**
+ * As many outcomes are kept as may be: for so long, commands that change something are refused as busy.
+ */
+outcomesFullForMs?: number, };
 
 /**
  * The model call that a prompt was made for.

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { realpath } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { newId, PiClient, PiError, IncompatibleServer, PROTOCOL_VERSION } from "pi-client";
 import { connect, launch } from "pi-client/node";
@@ -149,6 +150,28 @@ test("a server of one's own is talked to on its standard streams", async () => {
   const session = await pi.createSession();
   await session.prompt("What is pi?");
   assert.equal((await session.messages()).length, 2);
+  pi.close();
+});
+
+test("a server of one's own works where it is told to", async () => {
+  const words = ["serve", "--stdio", "--model", "demo", "--log", "warn"];
+  const pi = await launch(process.env.PI_TEST_BINARY, words, { cwd: server.folder, env: server.environment });
+  await pi.createSession({ sessionId: "placed" });
+  const { sessions } = (await pi.request({ type: "list_sessions" })).data;
+  assert.equal(sessions[0]?.cwd, await realpath(server.folder));
+  pi.close();
+});
+
+test("a session that is deleted is forgotten, and heard again when it is made again", async () => {
+  const pi = await client();
+  const session = await pi.createSession({ sessionId: "made-twice" });
+  await pi.request({ type: "delete_session", sessionId: "made-twice" });
+  await until(() => !pi["sessions"].has("made-twice"));
+  await pi.request({ type: "create_session", sessionId: "made-twice" });
+  const heard = [];
+  await session.subscribe({ event: (event) => heard.push(event.type) });
+  await session.prompt("What is pi?");
+  assert.ok(heard.includes("agent_end"), String(heard));
   pi.close();
 });
 

@@ -415,3 +415,16 @@ test("every link of the packed pages leads somewhere", async () => {
     assert.deepEqual(missing, [], name);
   }
 });
+
+test("whoever wants to stop something does not wait until there is room for everything", async (t) => {
+  let tried = 0;
+  const hear = ({ id, type }, say) => {
+    tried += 1;
+    const busy = { success: false, error: "Server busy", code: "busy", retryAfterMs: 600_000 };
+    say({ id, type: "response", command: type, ...(tried === 1 ? busy : { success: true }) });
+  };
+  const { url } = await pretended(t, hear);
+  const pi = await client({ url, token: "x" });
+  await pi.session("s").abort();
+  assert.equal(tried, 2);
+});

@@ -12,7 +12,10 @@ use std::{
     future::{Future, pending},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -58,6 +61,10 @@ pub trait Host: Send + Sync + 'static {
 
     /// Takes what clients are to hear, in order. Called on the engine's task: it must not block.
     fn emit(&self, event: Event<Self::Body>);
+
+    /// Everything has its answer, and nothing runs any more. What the host itself writes to the journal it writes now: the
+    /// journal is closed when this returns.
+    fn wind_up(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// What clients are to hear.
@@ -123,6 +130,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Mailbox<C, B> {
     inbox: mpsc::Sender<Message<C, B>>,
+    full: Arc<AtomicU64>,
 }
 
 /// What the engine's task is told or asked.
@@ -137,7 +145,7 @@ enum Message<C, B> {
 
 impl<C, B> Clone for Mailbox<C, B> {
     fn clone(&self) -> Self {
-        Self { inbox: self.inbox.clone() }
+        Self { inbox: self.inbox.clone(), full: Arc::clone(&self.full) }
     }
 }
 
@@ -182,6 +190,11 @@ impl<C, B> Mailbox<C, B> {
         self.ask(Message::Load).await
     }
 
+    /// Until when no further outcome can be kept, if none could be at the last step. Asks nobody, for it is read often.
+    pub fn full_until(&self) -> Option<Time> {
+        Some(Time(self.full.load(Ordering::Relaxed))).filter(|until| *until > Time(0))
+    }
+
     /// The version of a session, if there is such a session.
     pub async fn version(&self, session: SessionName) -> Result<Option<u64>, Ended> {
         self.ask(|reply| Message::Version(session, reply)).await
@@ -221,7 +234,9 @@ pub fn spawn<H: Host, J: Journal<H::Body>>(
         work: HashMap::new(),
         started: Instant::now(),
         start: options.start,
+        full: Arc::default(),
     };
+    let full = Arc::clone(&driver.full);
     if let Some(trouble) = options.trouble {
         driver.writer.recover();
         let failed = driver.reported(Report::Failed(trouble));
@@ -232,7 +247,7 @@ pub fn spawn<H: Host, J: Journal<H::Body>>(
     for session in options.opened {
         driver.step(Input::Opened(session), &mut effects);
     }
-    (Mailbox { inbox: sender }, tokio::spawn(driver.run(effects)))
+    (Mailbox { inbox: sender, full }, tokio::spawn(driver.run(effects)))
 }
 
 struct Driver<H: Host> {
@@ -247,6 +262,8 @@ struct Driver<H: Host> {
     work: HashMap<Ticket, Work>,
     started: Instant,
     start: Time,
+    /// For [`Mailbox::full_until`]; 0 while there is room.
+    full: Arc<AtomicU64>,
 }
 
 /// Messages that are taken in a row before whatever else happened is looked at.
@@ -281,6 +298,7 @@ impl<H: Host> Driver<H> {
             self.step(input, &mut effects);
         }
         self.perform(&mut effects);
+        self.host.wind_up().await;
         self.writer.finish().await;
         self.host.emit(Event::Drained);
     }
@@ -289,6 +307,7 @@ impl<H: Host> Driver<H> {
         let now = self.now();
         trace::input(&input, now);
         self.engine.step(input, now, effects);
+        self.full.store(self.engine.full_until(now).map_or(0, |until| until.0), Ordering::Relaxed);
     }
 
     /// What has happened already: work that was done at once, and messages, of which so many were taken in a row.

@@ -63,6 +63,8 @@ impl Host for Log {
         Completion { ending: Ending::Succeeded("done"), change: Change::Usual, size: 4 }
     }
 
+    async fn wind_up(&self) {}
+
     fn is_quick(&self, work: &Work) -> bool {
         matches!(work, Work::QuickReply | Work::QuickPanic | Work::QuickReplyAfter(_))
     }

@@ -102,19 +102,22 @@ impl Circuits {
         self.state().sessions.remove(session);
     }
 
-    pub fn is_open(&self) -> bool {
+    /// Whether commands are refused: one that has been open for long enough lets them through to be tried.
+    pub fn is_open(&self, now: Time) -> bool {
         let state = self.state();
-        state.global.opened.is_some() || state.sessions.values().any(|circuit| circuit.opened.is_some())
+        let mut sessions = state.sessions.values();
+        state.global.is_open(GLOBAL, now) || sessions.any(|circuit| circuit.is_open(SESSION, now))
     }
 
-    pub fn metrics(&self) -> BashCircuitBreakerMetrics {
+    pub fn metrics(&self, now: Time) -> BashCircuitBreakerMetrics {
         let state = self.state();
+        let open = state.sessions.values().filter(|circuit| circuit.is_open(SESSION, now));
         BashCircuitBreakerMetrics {
             enabled: true,
-            global_state: state.global.told(),
+            global_state: state.global.told(GLOBAL, now),
             global_failure_count: number(state.global.failures.len()),
             session_count: number(state.sessions.len()),
-            open_session_count: number(state.sessions.values().filter(|circuit| circuit.opened.is_some()).count()),
+            open_session_count: number(open.count()),
             total_calls: state.calls,
             total_timeouts: state.timeouts,
             total_rejected: state.rejected,
@@ -223,11 +226,15 @@ impl Circuit {
         }
     }
 
-    fn told(&self) -> CircuitState {
-        match (self.opened, self.trying + self.succeeded) {
-            (None, _) => CircuitState::Closed,
-            (Some(_), 0) => CircuitState::Open,
-            (Some(_), _) => CircuitState::HalfOpen,
+    fn is_open(&self, rules: Rules, now: Time) -> bool {
+        self.opened.is_some_and(|opened| now.since(opened) < rules.recovery_ms)
+    }
+
+    fn told(&self, rules: Rules, now: Time) -> CircuitState {
+        match self.opened {
+            None => CircuitState::Closed,
+            Some(_) if self.is_open(rules, now) => CircuitState::Open,
+            Some(_) => CircuitState::HalfOpen,
         }
     }
 }
@@ -265,12 +272,13 @@ mod tests {
         let refused = circuits.admit(&one, Time(now)).map_err(|error| error.to_string()).err();
         assert_eq!(refused.as_deref(), Some("Bash circuit breaker open for session one (recovery in 29s)"));
         assert!(is_let_through(&circuits, &other, now));
-        assert!(circuits.is_open());
+        assert!(circuits.is_open(Time(now)));
         let later = Time(now + SESSION.recovery_ms);
+        assert!(!circuits.is_open(later), "commands are tried again");
         let passes: Vec<Pass> = (0..SESSION.successes).map(|_| circuits.admit(&one, later).unwrap()).collect();
         passes.into_iter().for_each(|pass| pass.end(ShellEnd::Exited, later));
-        assert!(!circuits.is_open());
-        assert_eq!(circuits.metrics().total_rejected, 1);
+        assert_eq!(circuits.state().sessions[&one].told(SESSION, Time(now)), CircuitState::Closed);
+        assert_eq!(circuits.metrics(later).total_rejected, 1);
     }
 
     #[test]
@@ -280,7 +288,7 @@ mod tests {
             circuits.admit(&one, Time(0)).unwrap().end(ShellEnd::Broken, Time(0));
         }
         assert!(!is_let_through(&circuits, &one, 1));
-        assert_eq!(circuits.metrics().total_timeouts, 0);
+        assert_eq!(circuits.metrics(Time(1)).total_timeouts, 0);
     }
 
     #[test]
@@ -294,7 +302,7 @@ mod tests {
                 _ => drop(pass),
             }
         }
-        assert!(!circuits.is_open());
+        assert!(!circuits.is_open(Time(0)));
     }
 
     #[test]
@@ -312,7 +320,7 @@ mod tests {
         for _ in 0..=SESSION.trials {
             circuits.admit(&one, Time(later)).unwrap().end(ShellEnd::Aborted, Time(later));
         }
-        assert!(circuits.is_open());
+        assert_eq!(circuits.state().sessions[&one].told(SESSION, Time(later)), CircuitState::HalfOpen);
     }
 
     #[test]
@@ -321,7 +329,7 @@ mod tests {
         let early: Vec<Pass> = (0..SESSION.successes).map(|_| circuits.admit(&one, Time(0)).unwrap()).collect();
         let now = Time(fail(&circuits, &one, SESSION.most, 0));
         early.into_iter().for_each(|pass| pass.end(ShellEnd::Exited, now));
-        assert!(circuits.is_open());
+        assert!(circuits.is_open(now));
     }
 
     #[test]
@@ -344,7 +352,7 @@ mod tests {
         let (circuits, one) = (circuits(), SessionId::from("one"));
         let later = fail(&circuits, &one, SESSION.most - 1, 0) + SESSION.window_ms;
         fail(&circuits, &one, 1, later);
-        assert!(!circuits.is_open());
+        assert!(!circuits.is_open(Time(later)));
     }
 
     #[test]
@@ -352,6 +360,9 @@ mod tests {
         let circuits = circuits();
         for number in 0..GLOBAL.most {
             fail(&circuits, &format!("s{number}").into(), 1, 0);
+        }
+        for (now, state) in [(0, CircuitState::Open), (GLOBAL.recovery_ms, CircuitState::HalfOpen)] {
+            assert_eq!(circuits.metrics(Time(now)).global_state, state);
         }
         let refused = circuits.admit(&"new".into(), Time(0)).map_err(|error| error.to_string()).err();
         assert_eq!(refused.as_deref(), Some("Bash circuit breaker open globally (recovery in 30s)"));

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use pi_engine::{Admission, driver::Mailbox};
 use pi_transcript::SessionId;
-use pi_wire::{Activity, Command, Frame, Outcome, Reject, Response, SessionCommand, error::RateScope, reject::Cause};
+use pi_wire::{
+    Activity, Class, Command, Frame, Outcome, Reject, Response, SessionCommand, error::RateScope, reject::Cause,
+};
 use serde::Serialize;
 
 use crate::{
@@ -124,11 +126,14 @@ pub(crate) async fn admit(hall: &Hall, engine: &Mailbox<Job, Answer>, arrival: A
         engine.changed(room.id().as_str().into()).await.map_err(|_| Ended)?;
         hall.keep_mark(room).await;
     }
-    let activity = room.as_ref().map_or(Activity::Idle, |room| room.activity());
+    let activity = room.as_ref().map_or(Activity::Idle, |room| room.activity_ahead());
     let has_command = |name: &str| room.as_ref().is_some_and(|room| room.has_command(name));
     let class = frame.command.class(activity, has_command);
     let header = header(&frame, &connection.identity, activity, has_command);
-    let job = Job { command: frame.command, class, connection };
+    let is_run = class == Class::Run && header.depends_on.is_empty();
+    let admitted = room.filter(|_| header.order.is_work());
+    let admitted = admitted.map(|room| if is_run { room.admit_run() } else { room.admit_work() });
+    let job = Job { command: frame.command, class, connection, admitted };
     engine.admit(Admission { request, header, command: job }).await.map_err(|_| Ended)
 }
 

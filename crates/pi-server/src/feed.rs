@@ -8,6 +8,7 @@
 
 mod cursor;
 mod growing;
+mod output;
 
 use std::{
     collections::VecDeque,
@@ -19,7 +20,7 @@ use std::{
 };
 
 use pi_session::Attendance;
-use pi_transcript::{AgentEvent, Message, SessionId, question::UiRequest};
+use pi_transcript::{AgentEvent, Message, SessionId, ToolCallId, question::UiRequest};
 use pi_wire::{
     event::{SnapshotReason, UpdateForm},
     id::Epoch,
@@ -102,6 +103,8 @@ struct State {
     growing: Growing,
     /// The newest frame of every component that is there, with its number: only that one is kept.
     drawn: Vec<(u64, Arc<AgentEvent>)>,
+    /// The number of the newest update of every call that runs: it tells the output so far, so only that one is kept.
+    progress: Vec<(ToolCallId, u64)>,
     /// The questions that wait for an answer, with their numbers and since when.
     asked: Vec<(u64, Arc<AgentEvent>, Instant)>,
     /// Notices that nobody was there for, with their numbers.
@@ -138,6 +141,7 @@ impl Feed {
             last: 0,
             growing: Growing::default(),
             drawn: Vec::new(),
+            progress: Vec::new(),
             asked: Vec::new(),
             unheard: VecDeque::new(),
             attendance: None,
@@ -158,6 +162,7 @@ impl Feed {
         let seq = state.last;
         state.growing.follow(&event);
         state.follow_drawn(seq, &event);
+        state.follow_progress(seq, &event);
         state.follow_asked(seq, &event);
         state.keep_unheard(seq, &event);
         let size = event.weight();
@@ -180,6 +185,7 @@ impl Feed {
         state.forgotten = 0;
         state.growing.end();
         state.drawn.clear();
+        state.progress.clear();
         state.asked.clear();
         state.unheard.iter_mut().for_each(|(seq, _)| *seq = 0);
         // Whoever was in the old numbering finds out when he looks.
@@ -337,14 +343,36 @@ impl State {
             |known: &AgentEvent| matches!(known, AgentEvent::ExtensionUiRender { request_id, .. } if request_id == id);
         if let Some(place) = self.drawn.iter().position(|(_, known)| is_same(known)) {
             let (before, _) = self.drawn.remove(place);
-            if let Ok(place) = self.kept.binary_search_by_key(&before, |kept| kept.seq)
-                && let Some(gone) = self.kept.remove(place)
-            {
-                self.bytes -= gone.size;
-            }
+            self.overtake(before);
         }
         if is_frame {
             self.drawn.push((seq, Arc::clone(event)));
+        }
+    }
+
+    /// Keeps the newest update of a call, and lets the one before it go: the later one tells all that it does. Without this a
+    /// tool that writes much would empty the whole feed, each update being as long as the output.
+    fn follow_progress(&mut self, seq: u64, event: &AgentEvent) {
+        let (id, is_update) = match event {
+            AgentEvent::ToolExecutionUpdate { tool_call_id, .. } => (tool_call_id, true),
+            AgentEvent::ToolExecutionEnd { tool_call_id, .. } => (tool_call_id, false),
+            AgentEvent::AgentStart => return self.progress.clear(),
+            _ => return,
+        };
+        let known = self.progress.iter().position(|(known, _)| known == id);
+        let before = known.map(|place| self.progress.swap_remove(place).1);
+        if is_update {
+            before.into_iter().for_each(|before| self.overtake(before));
+            self.progress.push((id.clone(), seq));
+        }
+    }
+
+    /// Lets an event go that a later one says again, although older ones are kept.
+    fn overtake(&mut self, seq: u64) {
+        if let Ok(place) = self.kept.binary_search_by_key(&seq, |kept| kept.seq)
+            && let Some(gone) = self.kept.remove(place)
+        {
+            self.bytes -= gone.size;
         }
     }
 

@@ -20,14 +20,15 @@ const META: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, None)
 const DURATION: &str = "pi_server_command_seconds";
 
 /// What each number is, as `HELP` tells it.
-const GAUGES: [(&str, &str); 8] = [
+const GAUGES: [(&str, &str); 9] = [
     ("pi_server_sessions", "Sessions that are known"),
     ("pi_server_connections", "Clients that are connected"),
     ("pi_server_commands_in_flight", "Commands without an answer"),
     ("pi_server_outcomes_kept", "Outcomes that can be replayed"),
+    ("pi_server_outcomes_full", "1 while no further outcome can be kept, and commands are refused for it"),
     ("pi_server_idempotency_keys", "Idempotency keys that are known"),
     ("pi_server_lanes", "Lanes with commands in them"),
-    ("pi_server_circuit_open", "1 while the circuit of a provider is not closed"),
+    ("pi_server_circuit_open", "1 while the circuit of a provider is open"),
     ("pi_server_bash_circuits_open", "Sessions whose circuit for shell commands is open"),
 ];
 const COUNTERS: [(&str, &str); 7] = [
@@ -108,6 +109,7 @@ impl Gauges {
             ("pi_server_connections", metrics.connection_count),
             ("pi_server_commands_in_flight", replay.in_flight_count),
             ("pi_server_outcomes_kept", replay.outcome_count),
+            ("pi_server_outcomes_full", u64::from(replay.outcomes_full_for_ms.is_some())),
             ("pi_server_idempotency_keys", replay.idempotency_cache_size),
             ("pi_server_lanes", metrics.stores.execution.lane_count),
         ] {
@@ -137,7 +139,7 @@ impl Gauges {
         self.counter("pi_server_journal_errors_total", Vec::new(), journal.write_errors);
         for circuit in &metrics.circuit_breakers {
             let label = || vec![Label::new("provider", circuit.provider_name.to_string())];
-            self.gauge("pi_server_circuit_open", label(), u64::from(circuit.state != CircuitState::Closed));
+            self.gauge("pi_server_circuit_open", label(), u64::from(circuit.state == CircuitState::Open));
             self.counter("pi_server_provider_calls_total", label(), circuit.total_calls);
             self.counter("pi_server_provider_failures_total", label(), circuit.total_failures);
         }

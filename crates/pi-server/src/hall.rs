@@ -48,7 +48,7 @@ use crate::{
     porch::Porch,
     rates::Rates,
     recovered::Recovered,
-    room::{Room, Turns},
+    room::{Admitted, Room, Turns},
     rooms::Rooms,
     roots::Roots,
     settings::Settings,
@@ -64,6 +64,8 @@ pub struct Job {
     /// As what it was admitted; of a `prompt` that depends on the moment.
     pub class: Class,
     pub connection: Arc<Connection>,
+    /// That its session knows of it, if it is work.
+    pub admitted: Option<Admitted>,
 }
 
 /// What a handler of a session's commands is told beside the command.
@@ -191,15 +193,19 @@ impl Host for Hall {
             Command::Server(command) => self.operate(command, &job.connection, &cancel).await,
             Command::Session(id, command) => {
                 let is_mark_moved = header.access.is_recorded() && may_write(&command);
+                let written = is_mark_moved.then(|| self.rooms.get(&id)).flatten();
+                written.iter().for_each(|room| room.begin_writing());
                 let outcome = self
                     .attend(&id, command, Given { began, header: &header, class: job.class, cancel: &cancel })
                     .await;
-                if is_mark_moved {
-                    self.measure(&id).await;
+                if let Some(room) = written {
+                    self.measure(&room).await;
+                    room.end_writing();
                 }
                 outcome
             }
         };
+        drop(job.admitted);
         self.gauges.took(header.limit, began.elapsed());
         let completion = complete(outcome);
         // What is kept for a retry is without secrets, and a retry hears what was said the first time.
@@ -253,12 +259,24 @@ impl Host for Hall {
             Event::Drained => tracing::debug!("every command has its answer"),
         }
     }
+
+    /// What a command wrote that was cut short is ours, and its end has moved the version: found at the next start without
+    /// being known, it would be taken for somebody else's and move it again.
+    async fn wind_up(&self) {
+        for room in self.rooms.everyone().into_iter().filter(|room| room.is_being_written()) {
+            let Some(session) = room.loaded() else { continue };
+            // One that has ended is closed.
+            let _ = session.close().await;
+            if let Some(berth) = room.measure_closed() {
+                self.note(berth).await;
+            }
+        }
+    }
 }
 
 impl Hall {
     /// Remembers how the file of a session is now, so that a change that somebody else makes later is seen.
-    async fn measure(&self, id: &SessionId) {
-        let Some(room) = self.rooms.get(id) else { return };
+    async fn measure(&self, room: &Room) {
         let Some(session) = room.loaded() else { return };
         if let Ok(Some(berth)) = room.measure(&session).await {
             self.note(berth).await;

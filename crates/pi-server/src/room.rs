@@ -48,6 +48,13 @@ pub struct Room {
     standing: sync::Mutex<Standing>,
     /// Runs that commands of clients wait for.
     commanded: AtomicUsize,
+    /// Work of clients that was admitted and has not ended, and runs among it that nothing is ahead of.
+    work: AtomicUsize,
+    expected: AtomicUsize,
+    /// Messages of clients that are being put into a run, or begin one.
+    joining: AtomicUsize,
+    /// Commands that may have written to the file since it was measured. One that is cut short is counted for good.
+    writing: AtomicUsize,
     flight: Flight,
     tide: pump::Tide,
     /// What is told about it in lists.
@@ -135,6 +142,30 @@ impl Drop for Commanded<'_> {
     }
 }
 
+/// Work that was admitted, until it ends or is refused after all.
+#[derive(Debug)]
+pub struct Admitted {
+    room: Arc<Room>,
+    is_expected: bool,
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.room.work.fetch_sub(1, Ordering::SeqCst);
+        self.room.expected.fetch_sub(usize::from(self.is_expected), Ordering::SeqCst);
+        self.room.flight.wake();
+    }
+}
+
+/// Where a message is being put into a run, or begins one.
+pub struct Joining<'a>(&'a Room);
+
+impl Drop for Joining<'_> {
+    fn drop(&mut self) {
+        self.0.joining.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Room {
     pub fn new(berth: Berth, kept: Limits, ties: Ties) -> Self {
         let id = berth.session.clone();
@@ -150,6 +181,10 @@ impl Room {
             }),
             standing: sync::Mutex::new(Standing::Kept),
             commanded: AtomicUsize::new(0),
+            work: AtomicUsize::new(0),
+            expected: AtomicUsize::new(0),
+            joining: AtomicUsize::new(0),
+            writing: AtomicUsize::new(0),
             flight: Flight::default(),
             tide: pump::Tide::new(),
             info: Mutex::default(),
@@ -174,9 +209,35 @@ impl Room {
         if self.commanded.load(Ordering::SeqCst) > 0 { Activity::Running } else { self.flight.activity() }
     }
 
+    /// The same for a command that is admitted now: a run that was admitted, and that nothing is ahead of, is in flight
+    /// when its turn comes.
+    pub fn activity_ahead(&self) -> Activity {
+        if self.expected.load(Ordering::SeqCst) > 0 { Activity::Running } else { self.activity() }
+    }
+
+    /// Counts work that is admitted.
+    pub fn admit_work(self: &Arc<Self>) -> Admitted {
+        self.work.fetch_add(1, Ordering::SeqCst);
+        Admitted { room: Arc::clone(self), is_expected: false }
+    }
+
+    /// Counts a run that is admitted, and that waits for nothing but the work ahead of it.
+    pub fn admit_run(self: &Arc<Self>) -> Admitted {
+        let is_expected = self.work.fetch_add(1, Ordering::SeqCst) == 0;
+        self.expected.fetch_add(usize::from(is_expected), Ordering::SeqCst);
+        Admitted { room: Arc::clone(self), is_expected }
+    }
+
+    /// As long as the answer lives, a run that begins is that of a message that a client sent.
+    pub fn join(&self) -> Joining<'_> {
+        self.joining.fetch_add(1, Ordering::SeqCst);
+        Joining(self)
+    }
+
     /// Waits until a run that a client commanded is in flight, or will not be.
     pub async fn begun(&self) {
-        self.flight.until(|activity| activity == Activity::Running || self.commanded.load(Ordering::SeqCst) == 0).await;
+        let is_coming = || self.commanded.load(Ordering::SeqCst) + self.expected.load(Ordering::SeqCst) > 0;
+        self.flight.until(|activity| activity == Activity::Running || !is_coming()).await;
     }
 
     /// Waits until everything that has happened in the session so far is on its way to whoever listens.
@@ -344,6 +405,29 @@ impl Room {
         let mark = Mark { modified: mark.modified.or(stage.berth.mark.modified), ..mark };
         stage.berth.mark = mark;
         Ok((std::mem::replace(&mut stage.kept_mark, mark) != mark).then(|| stage.berth.clone()))
+    }
+
+    /// A command begins that may write to the file.
+    pub fn begin_writing(&self) {
+        self.writing.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// It has ended, and the file is measured.
+    pub fn end_writing(&self) {
+        self.writing.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether a command may have written what nobody measured.
+    pub fn is_being_written(&self) -> bool {
+        self.writing.load(Ordering::SeqCst) > 0
+    }
+
+    /// Looks how the file of a session is that was closed; the berth, if that is news for the journal.
+    pub fn measure_closed(&self) -> Option<Berth> {
+        let file = self.stage().berth.file.clone()?;
+        let found = seen(Path::new(&file))?;
+        self.stage.write().unwrap_or_else(PoisonError::into_inner).berth.mark = found;
+        self.unkept()
     }
 
     /// Takes over what is done by itself.

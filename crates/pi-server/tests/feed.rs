@@ -360,3 +360,61 @@ async fn who_comes_later_is_told_how_much_time_a_question_has_left() {
         cursor.take_standing().iter().map(|event| serde_json::to_value(&**event).unwrap()["timeout"].clone()).collect();
     assert_eq!(standing, [json!(3000), Value::Null]);
 }
+
+fn progress(call: &str, text: &str) -> Arc<AgentEvent> {
+    let (content, details) = (json!([{ "type": "text", "text": text }]), json!({ "truncation": { "content": text } }));
+    event(
+        json!({ "type": "tool_execution_update", "toolCallId": call, "toolName": "bash", "args": { "command": "make" },
+        "partialResult": { "content": content, "details": details } }),
+    )
+}
+
+fn said(cursor: &mut Cursor, upto: u64) -> Vec<Value> {
+    let events = cursor.advance(upto).unwrap();
+    events.iter().map(|numbered| serde_json::to_value(&numbered.event).unwrap()).collect()
+}
+
+#[test]
+fn output_of_a_call_is_told_once_after_subscribe_and_whole_after_switch_session() {
+    let feed = feed(LIMITS);
+    let (_, mut deltas) = join(&feed, None, UpdateForm::Deltas);
+    let (_, mut whole) = join(&feed, None, UpdateForm::Cumulative);
+    let lines = |range: std::ops::Range<u32>| range.map(|line| format!("line {line}\n")).collect::<String>();
+    let shown = |text: &str| json!({ "content": [{ "type": "text", "text": text }], "details": { "truncation": {} } });
+    let update = |partial: Value, more: Value| {
+        let mut update =
+            json!({ "type": "tool_execution_update", "toolCallId": "c", "toolName": "bash", "partialResult": partial });
+        update.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        update
+    };
+    let nothing = json!({ "content": [], "details": { "truncation": {} } });
+    for (number, (text, expected)) in [
+        (lines(10..20), update(shown(&lines(10..20)), json!({}))),
+        (lines(10..30), update(nothing.clone(), json!({ "delta": lines(20..30) }))),
+        (lines(15..31), update(nothing, json!({ "delta": lines(30..31), "dropped": 40 }))),
+        (lines(70..80), update(shown(&lines(70..80)), json!({}))),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let upto = u64::try_from(number).unwrap() + 1;
+        feed.publish(progress("c", &text));
+        assert_eq!(said(&mut deltas, upto), [expected]);
+        assert_eq!(said(&mut whole, upto), [serde_json::to_value(&*progress("c", &text)).unwrap()]);
+    }
+    let (_, mut late) = join(&feed, Some(1), UpdateForm::Deltas);
+    assert_eq!(said(&mut late, 4), [update(shown(&lines(70..80)), json!({}))], "who comes back is told the whole");
+}
+
+#[test]
+fn updates_of_a_call_do_not_push_out_what_happened_before() {
+    let feed = feed(Limits { events: 10, bytes: 20_000, behind: 20_000 });
+    feed.publish(event(json!({ "type": "turn_start" })));
+    let mut text = String::new();
+    for _ in 0..100 {
+        text.push_str("forty characters and a few more of them.\n");
+        feed.publish(progress("c", &text));
+        feed.publish(progress("d", &text));
+    }
+    assert_eq!(join(&feed, Some(0), UpdateForm::Deltas).0, Start::Replay { after: 0, upto: 201 });
+}

@@ -71,9 +71,17 @@ pub enum AgentEvent {
     ToolExecutionUpdate {
         tool_call_id: ToolCallId,
         tool_name: String,
-        args: Value,
-        /// The output so far, not the difference.
+        /// Left out where `tool_execution_start` has told them and updates are small.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        args: Option<Value>,
+        /// The output so far, not the difference, unless there is a `delta`: then `content` is empty.
         partial_result: ToolOutput,
+        /// Ours: the output is one text, and this is what came to its end since the update before.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        delta: Option<String>,
+        /// Ours, beside a `delta`: how many characters (Unicode code points) went from the beginning of that text.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        dropped: Option<u64>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         parent_tool_call_id: Option<ToolCallId>,
     },

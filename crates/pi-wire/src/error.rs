@@ -79,6 +79,9 @@ pub enum Missing {
     Entry { id: EntryId, member: Option<&'static str> },
     #[error("Request {0} not found")]
     ModelRequest(ModelRequestId),
+    /// The one before which a page was to end.
+    #[error("Request {0} not found")]
+    RequestBefore(ModelRequestId),
     #[error("Context source {0} not found")]
     ContextSource(ContextSourceId),
     #[error("Extension {0} not found")]
@@ -93,6 +96,7 @@ impl Missing {
         match self {
             Self::Entry { member, .. } => *member,
             Self::ModelRequest(_) => Some("requestId"),
+            Self::RequestBefore(_) => Some("before"),
             Self::ContextSource(_) => Some("sourceId"),
             Self::Extension(_) => Some("extensionId"),
             Self::Tool(_) => Some("tools"),
@@ -103,7 +107,7 @@ impl Missing {
     const fn hint(&self) -> &'static str {
         match self {
             Self::Entry { .. } => "get_tree shows the entries of the session",
-            Self::ModelRequest(_) => "list_requests shows the requests that are kept",
+            Self::ModelRequest(_) | Self::RequestBefore(_) => "list_requests shows the requests that are kept",
             Self::ContextSource(_) => "list_context_sources shows them",
             Self::Extension(_) => "list_extensions shows them",
             Self::Tool(_) => "get_tools shows the tools of the session",
@@ -230,7 +234,7 @@ pub enum Error {
     Refused { reason: String },
     #[error("Refused: there is nothing to compact")]
     NothingToCompact,
-    #[error("Refused: no session of the list is where the cursor is; begin again without one")]
+    #[error("Refused: the cursor is none that this list gave; begin again without one")]
     CursorUnknown,
     #[error("Durable journal initialization failed: {reason}")]
     JournalNotOpened { reason: String },

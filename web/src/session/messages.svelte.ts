@@ -3,7 +3,7 @@
  *
  * What an event costs does not depend on how much was said before, but for the list of rows, which is copied when a message joins it.
  */
-import type { AgentEvent, AssistantMessageEvent, Message, Session } from "pi-client";
+import { outputSoFar, type AgentEvent, type AssistantMessageEvent, type Message, type Session } from "pi-client";
 import { type Part, partsOf, TextPart, ThinkingPart, Tool, ToolPart } from "./parts.svelte";
 
 /** Messages that are read at once: as many as the first screens show, then more. */
@@ -210,7 +210,7 @@ export class Messages {
         const tool = this.tool(event.toolCallId, event.toolName);
         tool.status = "running";
         tool.startedAt ??= Date.now();
-        tool.output = event.partialResult;
+        tool.output = outputSoFar(tool.output, event);
         return;
       }
       case "tool_execution_end": {

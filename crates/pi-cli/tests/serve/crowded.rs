@@ -3,10 +3,14 @@
 use std::process::Command;
 
 use nix::sys::signal::Signal;
-use pi_testkit::{Client, Script};
+use pi_testkit::{Client, Script, model::Answer};
 use serde_json::json;
 
-use crate::{room, serving::Serving};
+use crate::{
+    door::{get, http},
+    room,
+    serving::Serving,
+};
 
 /// Kilobytes of memory that hold no file.
 fn memory(serving: &Serving) -> usize {
@@ -87,5 +91,40 @@ fn server_without_descriptors_says_so_and_lives_on() {
         };
         let health = again.ask(&json!({"type": "health_check", "id": "h2"})).await;
         assert_eq!(health["success"], true, "{health}");
+    });
+}
+
+#[test]
+fn full_store_of_outcomes_lets_a_run_be_stopped_and_says_that_it_is_full() {
+    let script = Script::new().then(Answer::new().text("Thinking").hold().reply());
+    let serving = Serving::with(script, &["--set", "outcomesMost=100", "--set", "outcomesKept=1"]);
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Think."})).await;
+        let name = |id: &str| json!({"type": "set_session_name", "id": id, "sessionId": "s", "name": id});
+        let mut named = 0;
+        let refused = loop {
+            let answer = client.ask(&name(&format!("n{named}"))).await;
+            if answer["success"] == false {
+                break answer;
+            }
+            named += 1;
+            assert!(named < 100, "there is no end of room");
+        };
+        assert_eq!(refused["code"], "busy", "{refused}");
+        let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
+        assert_eq!(health["data"]["healthy"], false, "{health}");
+        assert!(health["data"]["issues"][0].as_str().is_some_and(|issue| issue.contains("outcomesMost")), "{health}");
+        let token = format!("authorization: Bearer {}\r\n", serving.token());
+        let (status, body) = http(&serving, &get("/readyz", &serving.address, &token)).await;
+        assert!(status == 503 && body.contains("outcomesMost"), "{status} {body}");
+        let (_, metrics) = http(&serving, &get("/metrics", &serving.address, &token)).await;
+        assert!(metrics.contains("pi_server_outcomes_full 1"), "{metrics}");
+        let stopped = client.ask(&json!({"type": "abort", "id": "a", "sessionId": "s"})).await;
+        assert_eq!(stopped["success"], true, "{stopped}");
+        let ended = client.answer("p").await;
+        assert_eq!(ended["success"], false, "{ended}");
+        let again = client.ask(&json!({"type": "abort", "id": "a", "sessionId": "s"})).await;
+        assert_eq!(again["replayed"], true, "{again}");
     });
 }

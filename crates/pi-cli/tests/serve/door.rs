@@ -474,6 +474,7 @@ async fn refusals_say_in_one_form_what_is_wrong_and_what_to_do() {
         (get("/ws", &own, &token), 400, "ws://"),
         (ask("/ws?clientID=tab"), 400, "clientId"),
         (ask("/?client_id=tab"), 400, "clientId"),
+        (ask("/ws?clientId=a&clientId=b"), 400, "send it once"),
         (ask("/ws?lifecycle=some"), 400, "lifecycle"),
         (login("", r#"{"ticket":"x"}"#), 415, "application/json"),
         (login(json, "{"), 400, "application/json"),

@@ -409,6 +409,31 @@ fn sessions_that_a_project_keeps_itself_are_listed() {
 }
 
 #[test]
+fn next_page_of_stored_sessions_is_found_although_the_last_of_the_one_before_is_deleted() {
+    let serving = Serving::prepared(Script::new(), &[], |room| {
+        for id in ["a", "b", "c", "d"] {
+            write(&room.at("agent/sessions/--x--").join(format!("{id}.jsonl")), &stored(id, &room.project()));
+        }
+    });
+    serving.block_on(async {
+        let mut client = serving.connect("").await;
+        let first = client.ask(&json!({"type": "list_stored_sessions", "id": "1", "limit": 2})).await;
+        let sessions = first["data"]["sessions"].as_array().expect("a list");
+        let seen: Vec<&str> = sessions.iter().filter_map(|session| session["sessionId"].as_str()).collect();
+        let path = &sessions[1]["sessionPath"];
+        let file = path.as_str().and_then(|path| path.rsplit('/').next()).expect("a file");
+        let deleted = json!({"type": "delete_stored_session", "id": "2", "sessionPath": path, "fileName": file});
+        check(&client.ask(&deleted).await, &json!({"success": true}));
+        let cursor = &first["data"]["nextCursor"];
+        let next = client.ask(&json!({"type": "list_stored_sessions", "id": "3", "limit": 2, "cursor": cursor})).await;
+        let sessions = next["data"]["sessions"].as_array().expect("a list").iter();
+        let mut all: Vec<&str> = sessions.filter_map(|it| it["sessionId"].as_str()).chain(seen).collect();
+        all.sort_unstable();
+        assert_eq!(all, ["a", "b", "c", "d"]);
+    });
+}
+
+#[test]
 fn session_whose_folder_is_gone_is_loaded_where_somebody_says_and_nowhere_else() {
     let mut serving = Serving::prepared(Script::new(), &[], |room| make_folder(&room.at("project/other")));
     let at = |name: &str| serving.room.at(name);

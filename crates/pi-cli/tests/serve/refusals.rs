@@ -248,6 +248,7 @@ fn field_that_is_wrong_is_told_with_what_to_write_instead() {
             (json!({"type": "subscribe", "sessionId": "s", "afterSeq": 3}), "epoch", "both"),
             (json!({"type": "get_command_history", "limit": 0}), "limit", "leave the field out"),
             (json!({"type": "list_stored_sessions", "cursor": "nowhere"}), "cursor", "nextCursor"),
+            (json!({"type": "list_requests", "sessionId": "s", "before": "none"}), "before", "list_requests"),
         ] {
             let mut wrong = wrong;
             wrong["id"] = json!(format!("{field} {hint}"));

@@ -112,6 +112,32 @@ fn a_command_in_flight_at_a_crash_is_failed_and_not_run_again() {
 }
 
 #[test]
+fn a_command_that_is_cut_at_the_end_moves_the_version_once() {
+    let mut serving = Serving::start(held());
+    let prompt = json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"});
+    let told = serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        client.send(&prompt).await;
+        serving.room.server.received(1).await;
+        serving.signal(Signal::SIGTERM);
+        client.expect("server_shutdown", |frame| frame["type"] == "server_shutdown").await;
+        serving.signal(Signal::SIGTERM);
+        let cut = client.answer("p").await;
+        assert!(fits(&cut, &json!({"success": false, "sessionVersion": 1})), "{cut}");
+        cut["sessionVersion"].clone()
+    });
+    serving.wait();
+    serving.start_again();
+    serving.block_on(async {
+        let mut client = serving.connect("?clientId=c").await;
+        let named =
+            json!({"type": "set_session_name", "id": "n", "sessionId": "s", "name": "x", "ifSessionVersion": told});
+        let named = client.ask(&named).await;
+        assert!(fits(&named, &json!({"success": true, "sessionVersion": 2})), "{named}");
+    });
+}
+
+#[test]
 fn the_end_waits_for_what_is_in_flight_and_tells_everybody() {
     let mut serving = Serving::start(held());
     serving.block_on(async {
@@ -152,5 +178,141 @@ fn code_is_given_back_whenever_nothing_is_done_any_more() {
             assert_eq!(looked["success"], true, "{looked}");
         }
         until_given_back(4).await;
+    });
+}
+
+#[test]
+fn what_is_said_right_behind_a_prompt_is_said_into_its_run() {
+    const ROUNDS: usize = 4;
+    let round = |script: Script, _| {
+        script.then(Answer::new().text("One").hold().reply()).then(Answer::new().text("Two.").reply())
+    };
+    let serving = Serving::start((0..ROUNDS).fold(Script::new(), round));
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        assert_eq!(client.ask(&json!({"type": "subscribe", "id": "hear", "sessionId": "s"})).await["success"], true);
+        for round in 0..ROUNDS {
+            let id = |name: &str| format!("{name}{round}");
+            client.send(&json!({"type": "prompt", "id": id("one"), "sessionId": "s", "message": "One?"})).await;
+            let two = json!({"type": "prompt", "id": id("two"), "sessionId": "s", "message": "Two?",
+                "streamingBehavior": "steer"});
+            client.send(&two).await;
+            assert_eq!(client.answer(&id("two")).await["success"], true);
+            serving.room.server.release(1);
+            assert_eq!(client.answer(&id("one")).await["success"], true);
+        }
+        let begun = client.seen().iter().filter(|frame| frame["event"]["type"] == "agent_start").count();
+        assert_eq!(begun, ROUNDS, "one run for each");
+    });
+}
+
+#[test]
+fn message_that_begins_a_run_moves_the_version_once() {
+    let serving = Serving::start(Script::new().otherwise(Answer::new().text("Yes.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        assert_eq!(client.ask(&json!({"type": "subscribe", "id": "hear", "sessionId": "s"})).await["success"], true);
+        for (number, kind) in ["steer", "follow_up"].into_iter().enumerate() {
+            let said = client.ask(&json!({"type": kind, "id": kind, "sessionId": "s", "message": "Hello"})).await;
+            assert!(fits(&said, &json!({"success": true, "sessionVersion": 2 * number + 1})), "{said}");
+            client.expect("the end", |frame| frame["event"]["type"] == "agent_settled").await;
+            let named = json!({"type": "set_session_name", "id": format!("n{number}"), "sessionId": "s", "name": kind,
+                "ifSessionVersion": said["sessionVersion"]});
+            let named = client.ask(&named).await;
+            assert_eq!(named["success"], true, "{named}");
+        }
+    });
+}
+
+#[test]
+fn shell_command_that_is_stopped_before_it_starts_was_cancelled() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        for round in 0..10 {
+            let (run, stop) = (format!("run{round}"), format!("stop{round}"));
+            client.send(&json!({"type": "bash", "id": run, "sessionId": "s", "command": "sleep 5"})).await;
+            client.send(&json!({"type": "abort_bash", "id": stop, "sessionId": "s"})).await;
+            let ran = client.answer(&run).await;
+            assert!(fits(&ran, &json!({"success": true, "data": {"cancelled": true}})), "{ran}");
+        }
+    });
+}
+
+#[test]
+fn answer_to_a_shell_command_says_that_it_was_cut_and_where_all_of_it_is() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        let ran = client.ask(&json!({"type": "bash", "id": "b", "sessionId": "s", "command": "seq 1 20000"})).await;
+        assert_eq!(ran["data"]["truncated"], true, "{ran}");
+        let whole = crate::room::read(ran["data"]["fullOutputPath"].as_str().expect("a path").as_ref());
+        assert!(whole.is_some_and(|whole| whole.starts_with("1\n2\n")));
+        let ran = client.ask(&json!({"type": "bash", "id": "c", "sessionId": "s", "command": "echo"})).await;
+        assert_eq!(ran["data"], json!({"exitCode": 0, "output": "\n", "cancelled": false}));
+    });
+}
+
+#[test]
+fn new_conversation_keeps_the_model_that_was_chosen() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        let models = client.ask(&json!({"type": "get_available_models", "id": "m", "sessionId": "s"})).await;
+        let state = json!({"type": "get_state", "sessionId": "s"});
+        let before = client.ask(&with(&state, "id", "before")).await["data"]["model"].clone();
+        let models = models["data"]["models"].as_array().expect("a list").clone();
+        let other = models.iter().find(|model| **model != before).expect("another model");
+        let choice = json!({"type": "set_model", "id": "set", "sessionId": "s", "provider": other["provider"],
+            "modelId": other["id"]});
+        assert_eq!(client.ask(&choice).await["success"], true);
+        assert_eq!(client.ask(&json!({"type": "new_session", "id": "new", "sessionId": "s"})).await["success"], true);
+        assert_eq!(client.ask(&with(&state, "id", "after")).await["data"]["model"], *other);
+    });
+}
+
+fn with(command: &serde_json::Value, member: &str, value: &str) -> serde_json::Value {
+    let mut command = command.clone();
+    command[member] = value.into();
+    command
+}
+
+#[test]
+fn output_of_a_tool_is_told_once_and_leaves_room_for_what_happened_before() {
+    const LINES: usize = 800;
+    let line = "0123456789".repeat(6);
+    // Forty at a time, so that there are about twenty updates.
+    let command = format!("i=0; while [ $i -lt {LINES} ]; do yes {line} | head -n 40; i=$((i+40)); sleep 0.12; done");
+    let script = Script::new()
+        .then(Answer::new().call("c", "bash", &json!({"command": command})).reply())
+        .otherwise(Answer::new().text("Done.").reply());
+    let serving = Serving::start(script);
+    serving.block_on(async {
+        let mut client = serving.with_session("?lifecycle=none").await;
+        let joined = client.ask(&json!({"type": "subscribe", "id": "hear", "sessionId": "s"})).await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Count."})).await;
+        client.expect("the end", |frame| frame["id"] == "p").await;
+        let updates = client.seen().iter().filter(|frame| frame["event"]["type"] == "tool_execution_update");
+        let (mut text, mut bytes, mut count) = (String::new(), 0, 0);
+        for frame in updates {
+            (bytes, count) = (bytes + frame.to_string().len(), count + 1);
+            match frame["event"]["delta"].as_str() {
+                Some(delta) => text.push_str(delta),
+                // The first is told before there is any.
+                None => {
+                    text = frame["event"]["partialResult"]["content"][0]["text"].as_str().unwrap_or_default().into()
+                }
+            }
+        }
+        assert_eq!(text, format!("{line}\n").repeat(LINES));
+        assert!(count > 5 && bytes < 5 * text.len(), "{bytes} bytes in {count} updates for {} of text", text.len());
+        // Whoever was away for all of it is told what happened, without a snapshot.
+        let mut back = serving.connect("?lifecycle=none").await;
+        let again = json!({"type": "subscribe", "id": "back", "sessionId": "s", "afterSeq": joined["data"]["seq"],
+            "epoch": joined["data"]["epoch"]});
+        assert_eq!(back.ask(&again).await["data"]["resume"], "replay");
+        back.expect("the end", |frame| frame["event"]["type"] == "agent_settled").await;
+        let told = back.seen().iter().filter(|frame| frame["event"]["type"] == "tool_execution_update");
+        assert_eq!(told.count(), 1, "only the last is kept");
     });
 }

@@ -22,7 +22,7 @@ impl<C, B> Engine<C, B> {
         let Admission { request, header, command } = admission;
         let recognised = self.recognise(&header, now);
         let header = Arc::new(match &recognised {
-            Ok(place) if self.goes_unrecorded(&header, *place) => header.unrecorded(),
+            Ok(place) if self.goes_unrecorded(&header, *place, now) => header.unrecorded(),
             Ok(_) | Err(_) => header,
         });
         let admitted = match recognised {
@@ -60,9 +60,13 @@ impl<C, B> Engine<C, B> {
     }
 
     /// A run must be stopped and answered although nothing can be recorded; what repeats a command is recorded if that was.
-    fn goes_unrecorded(&self, header: &Header, repeated: Option<Place>) -> bool {
+    fn goes_unrecorded(&self, header: &Header, repeated: Option<Place>, now: Time) -> bool {
         match repeated {
-            None => self.journal.has_failed() && header.is_needed_by_run(),
+            None => {
+                let needs_room = !Names::of(header).is_empty();
+                let is_recordable = !self.journal.has_failed() && !(needs_room && self.lack(now).is_some());
+                header.is_needed_by_run() && !is_recordable
+            }
             Some(Place::InFlight(ticket)) => {
                 let command = self.commands.get(&ticket).map(|command| &command.header);
                 let known = command.or_else(|| self.aliases.get(&ticket).map(|alias| &alias.header));
@@ -269,6 +273,13 @@ impl<C, B> Engine<C, B> {
         let reserved = (self.reserved + 1) * retention.reserve_bytes;
         let is_over = self.durable.bytes() + reserved > retention.max_bytes;
         is_over.then(|| Scarcity::OutcomeBytes { limit: retention.max_bytes, room_in_ms: room_in_ms() })
+    }
+
+    /// Until when no further outcome can be kept, if none can: what must be recorded and has a name is refused.
+    pub fn full_until(&self, now: Time) -> Option<Time> {
+        self.lack(now)?;
+        let until = self.durable.oldest()?.after(self.config.retention.keep_ms);
+        (until > now).then_some(until)
     }
 
     pub(super) fn begin_request(&mut self, header: &Header) {

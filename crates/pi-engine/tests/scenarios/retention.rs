@@ -54,6 +54,23 @@ fn too_many_outcomes_to_keep_means_busy_not_forgetting() {
 }
 
 #[test]
+fn what_a_run_needs_passes_without_a_record_when_there_is_no_room() {
+    check(
+        "limits keep=10s keep_count=0 max_count=1
+         given s1
+         a.1 prompt s1       | record a.1
+         durable             | accepted a.1; start a.1
+         a.2 fork s1         | refuse a.2: Server busy - too many concurrent commands. Please retry.
+         a.3 abort s1        | accepted a.3; start a.3
+         done a.3            | answer a.3 ok v0
+         a.4 answer s1 key=k | accepted a.4; start a.4
+         done a.4            | answer a.4 ok v0
+         a.3 abort s1        | accepted a.3; replay a.3 ok v0
+         a.- abort s1        | record a.-",
+    );
+}
+
+#[test]
 fn bytes_of_outcomes_are_bounded_with_room_for_those_in_flight() {
     check(
         "limits keep=10s keep_count=0 max_bytes=3000 reserve=1000

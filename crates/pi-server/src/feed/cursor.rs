@@ -8,7 +8,7 @@ use std::sync::{
 use pi_transcript::{AgentEvent, SessionId, event::Joined};
 use pi_wire::event::{Numbered, SnapshotReason, UpdateForm};
 
-use super::{Feed, Position, TooFarBehind, growing::Growing};
+use super::{Feed, Position, TooFarBehind, growing::Growing, output::Outputs};
 use crate::signature::Reader;
 
 /// What a connection has sent of a session, and how it sends the rest.
@@ -20,13 +20,15 @@ pub struct Cursor {
     taken: Arc<AtomicU64>,
     /// The message so far, where the client wants it with every update.
     growing: Option<Growing>,
+    /// What was told of the output of calls, where the client wants to hear of each piece once.
+    outputs: Outputs,
     /// For whom events are read; otherwise they are told as they are.
     reader: Option<Reader>,
 }
 
 impl Cursor {
     pub(super) fn new(feed: Arc<Feed>, at: Position, taken: Arc<AtomicU64>, growing: Option<Growing>) -> Self {
-        Self { feed, at, taken, growing, reader: None }
+        Self { feed, at, taken, growing, outputs: Outputs::default(), reader: None }
     }
 
     /// Tells events as this client reads them.
@@ -67,6 +69,7 @@ impl Cursor {
         let (at, growing) = self.feed.renumbered(&self.at.epoch, &self.taken)?;
         self.at = at;
         self.growing = self.growing.is_some().then_some(growing);
+        self.outputs = Outputs::default();
         Some(SnapshotReason::EpochChanged)
     }
 
@@ -77,6 +80,8 @@ impl Cursor {
             let skipped = self.feed.between(&self.at.epoch, self.at.seq, seq).unwrap_or_default();
             skipped.iter().for_each(|(_, event)| growing.follow(event));
         }
+        // A snapshot tells nothing of what calls have written so far: the next update does.
+        self.outputs = Outputs::default();
         self.at.seq = self.at.seq.max(seq);
         self.taken.fetch_max(seq, Ordering::Relaxed);
     }
@@ -104,12 +109,15 @@ impl Cursor {
         Ok(told)
     }
 
-    fn tell(&self, (seq, run): (u64, Joined)) -> Numbered {
+    fn tell(&mut self, (seq, run): (u64, Joined)) -> Numbered {
         let so_far = self.growing.as_ref().and_then(Growing::so_far);
         let mut event = match so_far {
             Some(message) => UpdateForm::Cumulative.apply(run.into_event(), || message.clone()),
             None => UpdateForm::Deltas.apply(run.into_event(), || unreachable!("deltas carry no message")),
         };
+        if self.form() == UpdateForm::Deltas {
+            self.outputs.shorten(&mut event);
+        }
         if let Some(reader) = &self.reader {
             reader.read(&mut event);
         }

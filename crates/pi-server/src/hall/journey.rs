@@ -11,6 +11,7 @@ use std::{
 
 use pi_session::{
     Beginning, Departure, Session, SessionGone, Switch, Wish, directory::ForkPoint, export, listing::SourceError,
+    models::Choice,
 };
 use pi_transcript::SessionId;
 use pi_wire::{
@@ -231,8 +232,8 @@ async fn close(room: &Room, session: &Session, departure: Departure) {
     }
 }
 
-/// Whoever begins a new conversation goes on with the tools, the sources and the thinking that he chose: they are the agent's,
-/// and not of what was said.
+/// Whoever begins a new conversation goes on with the model, the tools, the sources and the thinking that he chose: they are the
+/// agent's, and not of what was said.
 async fn carry(from: &Session, to: &Session) -> Result<(), SessionGone> {
     for source in from.context_sources().await?.into_iter().filter(|source| source.switch == Switch::Off) {
         match to.set_context_source(source.id, Switch::Off).await {
@@ -242,6 +243,14 @@ async fn carry(from: &Session, to: &Session) -> Result<(), SessionGone> {
         }
     }
     let (chosen, usual) = (from.state().await?, to.state().await?);
+    // Before the thinking, which depends on it. A model that the other cannot have leaves it with its own.
+    let is_chosen = |choice: &Arc<Choice>| *choice.model() == chosen.model;
+    if chosen.model != usual.model
+        && let Some(choice) = to.models().await?.into_iter().find(is_chosen)
+    {
+        to.set_model(choice).await?;
+    }
+    let usual = to.state().await?;
     if chosen.thinking != usual.thinking {
         to.set_thinking_level(chosen.thinking).await?;
     }

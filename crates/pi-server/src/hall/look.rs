@@ -15,7 +15,7 @@ use pi_wire::{
     },
 };
 
-use super::{Hall, Outcome, told};
+use super::{Hall, Outcome, now, told};
 use crate::{
     connection::Identity,
     journal::{DAMAGED, Filter, GONE, JournalError, Shortened, Shortening, Told, audit::hexadecimal},
@@ -36,17 +36,32 @@ impl Hall {
             let (gone, place) = (JournalError::Gone, self.journal.place());
             return Some(format!("{gone} ({place}); commands that change something are refused: {GONE}"));
         }
-        self.lobby.journal_trouble().map(|trouble| format!("{trouble}; commands that change something are refused"))
+        let trouble = self.lobby.journal_trouble();
+        let trouble = trouble.map(|trouble| format!("{trouble}; commands that change something are refused"));
+        trouble.or_else(|| {
+            let seconds = self.full_for_ms()?.div_ceil(1000);
+            Some(format!(
+                "as many outcomes are kept as may be; for {seconds} s commands that change something are refused as busy, \
+                 except `abort`, answers to questions, and what has neither id nor key: server.outcomesMost and \
+                 server.outcomesBytes make room for more"
+            ))
+        })
+    }
+
+    /// How long no further outcome can be kept, if none can.
+    fn full_for_ms(&self) -> Option<u64> {
+        let until = self.turns.get()?.full_until()?;
+        Some(until.since(now())).filter(|rest| *rest > 0)
     }
 
     pub(crate) fn health(&self) -> Health {
         let mut issues: Vec<String> = self.obstacle().into_iter().collect();
         let open: Vec<_> =
-            self.workshop.circuits().into_iter().filter(|circuit| circuit.state != CircuitState::Closed).collect();
+            self.workshop.circuits().into_iter().filter(|circuit| circuit.state == CircuitState::Open).collect();
         issues.extend(
             open.iter().map(|circuit| format!("provider {} fails; its circuit is open", circuit.provider_name)),
         );
-        let has_open_bash_circuit = self.bash.is_open();
+        let has_open_bash_circuit = self.bash.is_open(now());
         if has_open_bash_circuit {
             issues.push("shell commands time out; their circuit is open".to_owned());
         }
@@ -82,7 +97,7 @@ impl Hall {
             },
             stores: self.stores(load.as_ref()),
             circuit_breakers: self.workshop.circuits(),
-            bash_circuit_breaker: self.bash.metrics(),
+            bash_circuit_breaker: self.bash.metrics(now()),
             metrics: None,
         }
     }
@@ -99,6 +114,7 @@ impl Hall {
                 max_in_flight_commands: number(config.max_in_flight),
                 max_command_outcomes: number(config.retention.max_count),
                 in_flight_rejections: refused,
+                outcomes_full_for_ms: self.full_for_ms(),
             },
             version: VersionMetrics { session_count: number(self.rooms.count()) },
             execution: ExecutionMetrics { lane_count: of(|load| load.lanes) },

@@ -264,15 +264,19 @@ impl Hall {
         let from = match wanted.cursor.as_deref() {
             None => 0,
             Some(cursor) => {
-                let last = stored.iter().position(|stored| stored.path.to_string_lossy() == cursor);
-                last.ok_or(Error::CursorUnknown)? + 1
+                let (modified, path) = cursor.split_once(':').ok_or(Error::CursorUnknown)?;
+                let modified: u64 = modified.parse().map_err(|_| Error::CursorUnknown)?;
+                // By its place in the order, and not by what is there: that may be gone by now.
+                let last = (modified, Path::new(path));
+                stored.partition_point(|stored| (stored.modified, &*stored.path) >= last)
             }
         };
         // One more than is wanted says whether there are more.
         let mut page: Vec<&Stored> = stored.iter().skip(from).filter(is_wanted).take(limit.saturating_add(1)).collect();
         let has_more = page.len() > limit;
         page.truncate(limit);
-        let next_cursor = page.last().filter(|_| has_more).map(|stored| stored.path.to_string_lossy().into_owned());
+        let cursor = |stored: &&Stored| format!("{}:{}", stored.modified, stored.path.display());
+        let next_cursor = page.last().filter(|_| has_more).map(cursor);
         let page: Vec<Stored> = page.into_iter().cloned().collect();
         let (catalogue, roots) = (Arc::clone(&self.catalogue), self.roots.clone());
         let list = move || page.iter().map(|stored| list_stored(stored, &catalogue, &roots)).collect();

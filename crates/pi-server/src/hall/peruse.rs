@@ -151,7 +151,7 @@ fn tell(look: &Look, path: &Path, id: SessionId, command: SessionCommand) -> Res
             percent: None,
         })),
         SessionCommand::GetQueue(_) => Data::GetQueue(Queue { revision: 0, items: Vec::new() }),
-        SessionCommand::ListRequests(wanted) => Data::ListRequests(requests(look.requests(), &wanted)),
+        SessionCommand::ListRequests(wanted) => Data::ListRequests(requests(look.requests(), &wanted)?),
         SessionCommand::GetEnvelope(wanted) => match look.envelope(wanted.request_id.as_str()).map_err(unbuilt)? {
             Some(envelope) => Data::GetEnvelope(Box::new(KeptEnvelope { request_id: wanted.request_id, envelope })),
             None => return Err(Error::NotFound(Missing::ModelRequest(wanted.request_id))),

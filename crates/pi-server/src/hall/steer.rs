@@ -73,6 +73,7 @@ async fn run(
 /// it was said, and nobody waits for more.
 async fn join(room: &Room, session: &Session, utterance: Utterance, when: When) -> Outcome {
     room.begun().await;
+    let _joining = room.join();
     let (speaker, id) = (session.clone(), room.id().clone());
     // Its owner is the session: a run that it begins goes on when the command is answered.
     let saying = tokio::spawn(async move { speaker.say_during(utterance, when).await });
@@ -176,6 +177,8 @@ impl Shell<'_> {
                 exit_code: ran.exit_code.unwrap_or(0),
                 output: ran.output,
                 cancelled: ran.cancelled,
+                truncated: ran.truncated.then_some(true),
+                full_output_path: ran.full_output_path,
             })),
             Err(BashError::Refused { reason } | BashError::Broken { reason }) => Err(Error::Refused { reason }.into()),
             Err(BashError::TimedOut) => Err(Error::Aborted.into()),

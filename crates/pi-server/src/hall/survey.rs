@@ -63,9 +63,10 @@ impl Hall {
                 Ok(outline) => told(Data::GetTree(tree(outline))),
                 Err(error) => Err(unread(room.id(), &error)),
             },
-            SessionCommand::ListRequests(wanted) => {
-                told(Data::ListRequests(requests(&session.requests().await?, &wanted)))
-            }
+            SessionCommand::ListRequests(wanted) => match requests(&session.requests().await?, &wanted) {
+                Ok(list) => told(Data::ListRequests(list)),
+                Err(error) => Err(error.into()),
+            },
             SessionCommand::GetEnvelope(wanted) => {
                 match session.envelope(RequestId(wanted.request_id.0.clone())).await? {
                     Some(envelope) => told(Data::GetEnvelope(Box::new(KeptEnvelope {
@@ -178,14 +179,20 @@ async fn strip(session: &Session, wanted: GetStrip) -> Result<Outcome, SessionGo
 }
 
 /// The latest first.
-pub(super) fn requests(listed: &[Listed], wanted: &ListRequests) -> ModelRequestList {
+pub(super) fn requests(listed: &[Listed], wanted: &ListRequests) -> Result<ModelRequestList, Error> {
     let limit = wanted.limit.unwrap_or(limits::PAGE);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let end = wanted.before.as_ref().and_then(|before| listed.iter().position(|it| it.request == before.0));
-    let earlier = &listed[..end.unwrap_or(listed.len())];
+    let end = match &wanted.before {
+        None => listed.len(),
+        Some(before) => {
+            let found = listed.iter().position(|it| it.request == before.0);
+            found.ok_or_else(|| Error::NotFound(Missing::RequestBefore(before.clone())))?
+        }
+    };
+    let earlier = &listed[..end];
     let has_more = earlier.len() > limit;
     let requests = earlier.iter().rev().take(limit).map(request).collect();
-    ModelRequestList { requests, has_more }
+    Ok(ModelRequestList { requests, has_more })
 }
 
 fn request(listed: &Listed) -> ModelRequest {

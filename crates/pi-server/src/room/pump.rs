@@ -104,7 +104,7 @@ pub(super) fn start(room: Arc<Room>, source: Source, turns: Turns) {
 
 async fn carry(room: Arc<Room>, source: Source, turns: Turns) {
     let Source { session, mut subscription, left } = source;
-    let (mut taken, mut open) = (false, OpenQuestions::default());
+    let (mut taken, mut open) = (None, OpenQuestions::default());
     let questions = Arc::clone(&room.ties.questions);
     room.tide.reach();
     loop {
@@ -145,9 +145,17 @@ async fn carry(room: Arc<Room>, source: Source, turns: Turns) {
     }
     // What was still open went with the session.
     questions.find(&mut open, []);
-    if taken {
-        Box::pin(release(&room, &turns)).await;
+    if let Some(begun) = taken {
+        Box::pin(release(&room, begun, &turns)).await;
     }
+}
+
+/// Who began a run that no command waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    /// A message of a client, whose command has moved the version.
+    ByMessage,
+    ByItself,
 }
 
 /// Listens once more, to somebody who has missed events; nothing if the session has ended.
@@ -173,23 +181,26 @@ fn is_new_offer(event: &AgentEvent) -> bool {
 
 /// What an event says about the session as a whole. What is rarely waited for is apart: every session has a task that
 /// could wait for it, and mostly waits for the next event.
-async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &Turns) {
+async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut Option<Begun>, turns: &Turns) {
     match event {
         AgentEvent::AgentStart => {
             room.forget_info();
+            // Before anybody hears that it runs: the command is over then.
+            let is_joined = room.joining.load(Ordering::SeqCst) > 0;
             if room.flight.set(Activity::Running) == Activity::Idle
                 && room.commanded.load(Ordering::SeqCst) == 0
                 && let Some(engine) = turns.get()
             {
                 // An engine that has ended needs no turns.
-                *taken = Box::pin(engine.turn_taken(name(room))).await.is_ok();
+                let begun = if is_joined { Begun::ByMessage } else { Begun::ByItself };
+                *taken = Box::pin(engine.turn_taken(name(room))).await.ok().map(|()| begun);
             }
         }
         AgentEvent::AgentSettled { .. } => {
             room.flight.set(Activity::Idle);
             room.forget_info();
-            if std::mem::take(taken) {
-                Box::pin(release(room, turns)).await;
+            if let Some(begun) = taken.take() {
+                Box::pin(release(room, begun, turns)).await;
             }
         }
         AgentEvent::MessageEnd { .. }
@@ -225,10 +236,14 @@ async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut bool, turns: &
     }
 }
 
-/// A run that nobody commanded is over; it changed the session.
-async fn release(room: &Room, turns: &Turns) {
+/// A run that no command waited for is over. One that nobody commanded changed the session, and nobody has counted that.
+async fn release(room: &Room, begun: Begun, turns: &Turns) {
     let Some(engine) = turns.get() else { return };
-    if engine.changed(name(room)).await.is_err() || engine.turn_released(name(room)).await.is_err() {
+    let counted = match begun {
+        Begun::ByMessage => Ok(()),
+        Begun::ByItself => engine.changed(name(room)).await,
+    };
+    if counted.is_err() || engine.turn_released(name(room)).await.is_err() {
         tracing::debug!(session = %room.id, "the engine ended before a run did");
     }
 }

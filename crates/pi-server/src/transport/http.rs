@@ -1,6 +1,6 @@
 //! HTTP: the way in for WebSockets, the page, whether the server is well, and the login of a browser.
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use axum::{
     Extension, Json, Router,
@@ -131,7 +131,7 @@ async fn in_time(
 /// The page of the server, or a WebSocket for clients that ask for one here.
 async fn root(
     State(desk): State<Desk>,
-    query: Query<HashMap<String, String>>,
+    query: Query<Vec<(String, String)>>,
     traffic: Extension<Arc<Traffic>>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -147,7 +147,7 @@ async fn root(
 
 async fn connect(
     State(desk): State<Desk>,
-    Query(query): Query<HashMap<String, String>>,
+    Query(query): Query<Vec<(String, String)>>,
     Extension(traffic): Extension<Arc<Traffic>>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -166,16 +166,23 @@ async fn connect(
     if desk.server.is_draining() {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending", "connect again when it is back");
     }
-    if let Some((name, meant)) = query.keys().find_map(|name| Some((name, misspelt(name)?))) {
+    let names = || query.iter().map(|(name, _)| name);
+    if let Some((name, meant)) = names().find_map(|name| Some((name, misspelt(name)?))) {
         let error = format!("the parameter {} is not known", name.escape_debug());
         return refuse(StatusCode::BAD_REQUEST, &error, &format!("it is called {meant}"));
+    }
+    if let Some(twice) =
+        ConnectionOptions::NAMES.iter().find(|option| names().filter(|name| name == *option).count() > 1)
+    {
+        return refuse(StatusCode::BAD_REQUEST, &format!("the parameter {twice} stands there twice"), "send it once");
     }
     let pairs = query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let options = match ConnectionOptions::from_pairs(pairs) {
         Ok(options) => options,
         Err(faults) => {
             let faults = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            let hint = "clientId and lifecycle are described under the options of a connection";
+            let hint =
+                "clientId and lifecycle are described in docs/protocol-additions.md, under client_id and lifecycle";
             return refuse(StatusCode::BAD_REQUEST, &faults, hint);
         }
     };

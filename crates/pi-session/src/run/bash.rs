@@ -109,9 +109,16 @@ impl Errand {
         while let Some(Some(report)) = reports.next().now_or_never() {
             self.tell_output(name.as_ref(), &report, &mut told).await?;
         }
-        done.map_err(|failure| match self.cancel.is_cancelled() {
-            true => refused(failure.text),
-            false => BashError::Broken { reason: failure.text },
+        done.or_else(|failure| match self.cancel.is_cancelled() {
+            // Stopped before there was a shell, which is an end like any other that somebody wanted.
+            true => Ok(BashExecution {
+                output: String::new(),
+                exit_code: None,
+                cancelled: true,
+                truncated: false,
+                full_output_path: None,
+            }),
+            false => Err(BashError::Broken { reason: failure.text }),
         })
     }
 

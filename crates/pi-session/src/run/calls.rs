@@ -327,8 +327,10 @@ impl Run {
         self.tell(AgentEvent::ToolExecutionUpdate {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
-            args: Value::Object(call.arguments.clone()),
+            args: Some(Value::Object(call.arguments.clone())),
             partial_result: outcome.output,
+            delta: None,
+            dropped: None,
             parent_tool_call_id: None,
         })
         .await

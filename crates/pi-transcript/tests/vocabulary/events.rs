@@ -47,6 +47,10 @@ fn tools() {
         json!({ "type": "tool_execution_start", "toolCallId": "c", "toolName": "read", "args": { "path": "a" } }),
         json!({ "type": "tool_execution_start", "toolCallId": "c", "toolName": "t", "args": null, "parentToolCallId": "b" }),
         json!({ "type": "tool_execution_update", "toolCallId": "c", "toolName": "t", "args": {}, "partialResult": output }),
+        json!({
+            "type": "tool_execution_update", "toolCallId": "c", "toolName": "t", "partialResult": { "content": [] },
+            "delta": "more", "dropped": 3
+        }),
         json!({ "type": "tool_execution_end", "toolCallId": "c", "toolName": "t", "result": output, "isError": false }),
         json!({
             "type": "tool_execution_end", "toolCallId": "c", "toolName": "t", "result": { "content": [] }, "isError": true,

@@ -67,6 +67,7 @@ pub struct StoreMetrics {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct ReplayMetrics {
     pub in_flight_count: u64,
     pub outcome_count: u64,
@@ -74,6 +75,9 @@ pub struct ReplayMetrics {
     pub max_in_flight_commands: u64,
     pub max_command_outcomes: u64,
     pub in_flight_rejections: u64,
+    /// As many outcomes are kept as may be: for so long, commands that change something are refused as busy.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub outcomes_full_for_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]

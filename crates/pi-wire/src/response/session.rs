@@ -156,11 +156,18 @@ pub struct CycledThinkingLevel {
 /// To `bash`. A command that fails is still a success of `bash`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct BashResult {
     /// 0 if it is not known.
     pub exit_code: i64,
     pub output: String,
     pub cancelled: bool,
+    /// Ours: `output` is the end of what was written, for all of it would be too much.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<bool>,
+    /// Ours: where all of it is, on the machine of the server.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub full_output_path: Option<String>,
 }
 
 /// To `export_html`.

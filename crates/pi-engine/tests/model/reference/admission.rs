@@ -13,7 +13,8 @@ impl Reference {
         }
     }
 
-    /// Without a journal nothing is written of what a run needs, nor of what repeats such a command later.
+    /// Without a journal, or room for what it must keep, nothing is written of what a run needs, nor of what repeats such a
+    /// command later.
     fn as_it_can_be_kept(&self, mut header: Header) -> Header {
         let is_let_in = match self.life {
             Life::Open => true,
@@ -21,7 +22,9 @@ impl Reference {
             Life::Drained => false,
         };
         if let (true, Ok(known)) = (is_let_in, self.find(&header)) {
-            let unwritten = known.map_or(self.journal_failed && is_needed(&header), |known| !known.is_write());
+            let is_named = header.id.is_some() || header.key.is_some();
+            let writable = !self.journal_failed && (!is_named || self.lack().is_none());
+            let unwritten = known.map_or(!writable && is_needed(&header), |known| !known.is_write());
             if unwritten {
                 header.access = Access::Read;
             }
