@@ -271,8 +271,8 @@ fn extensions_are_listed_on_every_tier_and_switched() {
         .with("agent/mcp.json", r#"{"mcpServers": {"hi": {"command": "no-such-program"}}}"#);
     let rows = |world: &World| -> Vec<serde_json::Value> {
         let shown = run(world, "ext list --json");
-        serde_json::from_str(shown.lines().next().unwrap_or_default())
-            .unwrap_or_else(|error| panic!("{error}: {shown}"))
+        let rows = shown.lines().filter(|line| line.starts_with('{'));
+        rows.map(|row| serde_json::from_str(row).unwrap_or_else(|error| panic!("{error}: {shown}"))).collect()
     };
     let listed = rows(&world);
     let told = |row: &serde_json::Value| format!("{} {} {}", row["name"], row["tier"], row["state"]).replace('"', "");
