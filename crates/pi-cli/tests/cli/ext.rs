@@ -212,7 +212,7 @@ fn nothing_is_written_over_somebodys_work() {
     assert_eq!(world.read("greeter/index.ts"), "mine");
     assert!(!world.path().join("greeter/extension.json").exists());
     let shown = run(&world, "ext new Not/A/Name");
-    assert!(shown.contains("is not a valid extension manifest"), "{shown}");
+    assert!(shown.contains("error: \"Not/A/Name\" is not a name for an extension\nhint: expected "), "{shown}");
 }
 
 const ODD: &str =
