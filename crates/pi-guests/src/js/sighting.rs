@@ -46,16 +46,17 @@ impl<'a> Subject<'a> {
         match (self, found) {
             (Self::Callee, found) => {
                 let position = found?.clone();
-                let line = text_of(&position)?.lines().nth(usize::try_from(position.line.checked_sub(1)?).ok()?)?;
+                let line = line_of(text_of(&position)?, &position)?;
                 let name = callee(line, usize::try_from(position.column.checked_sub(1)?).ok()?)?;
                 Some(Sighting { message: Some(format!("{name} is {NOT_A_FUNCTION}")), position })
             }
             (Self::Property(name), Some(position)) => {
-                let behind = access(text_of(position)?, name, position.line, MOST_LINES)?;
-                // The variable of it stands in the same line, and its place is the better one.
-                if behind.line == position.line {
+                let text = text_of(position)?;
+                // In whatever way it is named there, such as `const { name } = of`: the engine's place is the better one.
+                if words(line_of(text, position)?, name).next().is_some() {
                     return None;
                 }
+                let behind = access(text, name, position.line, MOST_LINES)?;
                 Some(Sighting { message: None, position: Position { source: position.source.clone(), ..behind } })
             }
             (Self::Property(name), None) => {
@@ -69,6 +70,10 @@ impl<'a> Subject<'a> {
     }
 }
 
+fn line_of<'a>(text: &'a str, position: &Position) -> Option<&'a str> {
+    text.lines().nth(usize::try_from(position.line.checked_sub(1)?).ok()?)
+}
+
 /// The first place from a line on at which a property is read or written.
 fn access(text: &str, name: &str, line: u32, most: usize) -> Option<Position> {
     let first = usize::try_from(line.checked_sub(1)?).ok()?;
@@ -79,13 +84,19 @@ fn access(text: &str, name: &str, line: u32, most: usize) -> Option<Position> {
     Some(Position { source: String::new(), line: u32::try_from(number + 1).ok()?, column: u32::try_from(column).ok()? })
 }
 
-/// `.name`, `{ name }` or `["name"]`: its name, and no part of another one.
+/// Where a line has `.name` or `["name"]`.
 fn access_in(line: &str, name: &str) -> Option<usize> {
-    line.match_indices(name).map(|(at, _)| at).find(|at| {
-        let (before, behind) = (line[..*at].trim_end(), &line[at + name.len()..]);
-        let is_whole = !line[..*at].ends_with(is_letter) && !behind.starts_with(is_letter);
-        is_whole && before.ends_with(['.', '{', ',', '\'', '"', '`'])
+    words(line, name).find(|at| {
+        let before = line[..*at].trim_end();
+        before.ends_with('.') || before.strip_suffix(['\'', '"', '`']).is_some_and(|before| before.ends_with('['))
     })
+}
+
+/// Where a line has a name that is no part of another one.
+fn words<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_whole =
+        move |at: &usize| !line[..*at].ends_with(is_letter) && !line[at + name.len()..].starts_with(is_letter);
+    line.match_indices(name).map(|(at, _)| at).filter(is_whole)
 }
 
 /// What a line calls at a place in it: `list.nosuch` of `list.nosuch(1)`. Nothing where that is no plain name.

@@ -193,8 +193,8 @@ async fn what_the_engine_throws_is_told_with_the_line_that_was_written() {
             "cannot read property 'name' of undefined",
         ),
         (
-            "const help = async () => {\n    const o: any = {};\n    return o.a.b;\n  };\n  await help();",
-            4,
+            "const words = ['a', 'b'];\n  const help = async () => {\n    const o: any = {};\n    return o.a.b;\n  };\n  await help();\n  return words;",
+            5,
             "cannot read property 'b' of undefined",
         ),
         (
