@@ -823,11 +823,11 @@ delta?: string,
  */
 dropped?: number, parentToolCallId?: ToolCallId, } | { "type": "tool_execution_end", toolCallId: ToolCallId, toolName: string, result: ToolOutput, isError: boolean, 
 /**
- * Ours: why the policy, or a person, did not allow the call.
+ * Ours: why the policy, a person or an extension did not allow the call.
  */
 denied?: string, 
 /**
- * Ours: who that was.
+ * Ours: who that was, unless an extension blocked it.
  */
 deniedBy?: Open<DeniedBy>, durationMs?: number, parentToolCallId?: ToolCallId, } | { "type": "auto_compaction_start", reason: Open<CompactionReason>, } | { "type": "auto_compaction_end", reason?: Open<CompactionReason>, result?: CompactionResult, aborted: boolean, willRetry: boolean, errorMessage?: string, } | { "type": "auto_retry_start", attempt: number, maxAttempts: number, delayMs: number, errorMessage: string, } | { "type": "auto_retry_end", success: boolean, attempt: number, finalError?: string, } | { "type": "queue_update", steering: Array<string>, followUp: Array<string>, } | { "type": "entry_appended", entry: Entry, } | { "type": "session_info_changed", name?: string, } | { "type": "thinking_level_changed", level: ThinkingLevel, } | { "type": "bash_execution_update", id?: string, delta: string, } | { "type": "extension_error", extensionPath: string, event: string, error: string, } | { "type": "extension_ui_request", requestId: RequestId, 
 /**

@@ -404,8 +404,8 @@ impl Command {
             Command::Journal(JournalCommand::Compact(arguments)) => arguments.json,
             Command::Ext(command) => command.wants_json(),
             Command::Mcp(command) => command.wants_json(),
-            Command::Session(_)
-            | Command::Schema(_)
+            Command::Session(SessionCommand::Delete(arguments)) => arguments.json,
+            Command::Schema(_)
             | Command::Envelope(EnvelopeCommand::View(_))
             | Command::Journal(JournalCommand::Export(_))
             | Command::Completions(_)

@@ -78,6 +78,13 @@ impl SourceMap {
         Some(Position { source, line: segment.line + 1, column: segment.source_column + 1 })
     }
 
+    /// What the sources say, each with its name, as far as the map has it.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let contents = serde_json::from_str(&self.inner.text).ok();
+        let Some(Contents { sources, contents }) = contents else { return Vec::new() };
+        sources.into_iter().zip(contents).filter_map(|(source, text)| Some((source, text?))).collect()
+    }
+
     /// The line that something was found in, as it was written; nothing if the map does not have it.
     pub(crate) fn line(&self, position: &Position) -> Option<String> {
         let Contents { sources, contents } = serde_json::from_str(&self.inner.text).ok()?;

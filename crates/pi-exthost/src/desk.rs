@@ -10,6 +10,7 @@ mod figures;
 mod flow;
 mod haul;
 mod held;
+mod inquiry;
 mod load;
 mod output;
 mod picture;
@@ -57,6 +58,7 @@ pub use self::{
     figures::Figures,
     haul::Hauled,
     held::{Held, Pipes},
+    inquiry::Inquiry,
     load::Weighed,
     output::Output,
 };

@@ -35,7 +35,7 @@ pub mod verdict;
 pub use self::{
     connector::http::{Resolver, SystemResolver},
     consent::{GrantsFile, Rulebook, Seen, SeenFile},
-    desk::{Desk, Feed, Figures, Hauled, Held, Occasion, Output, Pipes, Terms, Weighed},
+    desk::{Desk, Feed, Figures, Hauled, Held, Inquiry, Occasion, Output, Pipes, Terms, Weighed},
     dispatcher::{Dispatcher, Fittings, KeyRing, Limits, ModelList, ProxyFinder},
     drawings::Drawings,
     exchange::Exchange,

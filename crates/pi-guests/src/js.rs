@@ -25,6 +25,7 @@ mod place;
 mod raw;
 mod rejections;
 mod room;
+mod sighting;
 mod thread;
 mod traces;
 mod value;

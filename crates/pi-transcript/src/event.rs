@@ -90,10 +90,10 @@ pub enum AgentEvent {
         tool_name: String,
         result: ToolOutput,
         is_error: bool,
-        /// Ours: why the policy, or a person, did not allow the call.
+        /// Ours: why the policy, a person or an extension did not allow the call.
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         denied: Option<String>,
-        /// Ours: who that was.
+        /// Ours: who that was, unless an extension blocked it.
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         denied_by: Option<Open<DeniedBy>>,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]

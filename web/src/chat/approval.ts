@@ -9,6 +9,7 @@ const OPTIONS: readonly { option: RegExp; text: TextKey }[] = [
   { option: /^Yes, for this session$/, text: "approval.session" },
   { option: /^Yes, \w+ for this session$/, text: "approval.all" },
   { option: /^Yes, \w+ for 30 days$/, text: "approval.lasting" },
+  { option: /^Yes$/, text: "question.yes" },
   { option: /^No$/, text: "question.no" },
   { option: /^No, not in this session$/, text: "approval.not" },
   { option: /^Never$/, text: "approval.never" },

@@ -45,6 +45,9 @@ pub(crate) struct DeleteArguments {
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) folder: FolderArguments,
+    /// Print one object per session that is deleted
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -94,8 +97,8 @@ pub(crate) struct TrustArguments {
     /// List every decision
     #[arg(long, conflicts_with_all = ["directory", "remove"])]
     pub(crate) list: bool,
-    /// With --list: print one object per decision
-    #[arg(long, requires = "list")]
+    /// Print one object per decision
+    #[arg(long)]
     pub(crate) json: bool,
 }
 

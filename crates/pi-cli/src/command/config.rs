@@ -18,7 +18,7 @@ use crate::{
     exit::Exit,
     failure::{Failure, SessionFailure},
     table::{self, Align, Cell, Column, Room},
-    workshop::Ground,
+    workshop::{self, Ground},
 };
 
 const COLUMNS: [Column; 4] = [
@@ -49,11 +49,23 @@ pub(crate) fn run(
     for wrong in wrong {
         wrong.tell(console);
     }
-    let is_good = !settings.is_empty() && !server.problems.iter().any(Problem::is_fatal);
+    let broken = wrong_rules(environment);
+    broken.iter().for_each(|wrong| wrong.tell(console));
+    let is_good = !settings.is_empty() && broken.is_empty() && !server.problems.iter().any(Problem::is_fatal);
     if settings.is_empty() {
         console.remark("no setting is called like this; `pi config` shows all of them");
     }
     Ok(if is_good { Exit::Success } else { Exit::No })
+}
+
+/// What is wrong with the policy: no session begins with one that cannot be used. A file that cannot be read is told with the settings.
+fn wrong_rules(environment: &Environment) -> Vec<Wrong> {
+    match workshop::policy(environment) {
+        Err(Failure::NotAPolicy { file, problems }) => {
+            problems.iter().map(|problem| Wrong::of_policy(&file, problem)).collect()
+        }
+        Ok(_) | Err(_) => Vec::new(),
+    }
 }
 
 /// What was said about the server, and what it means. Without an agent directory there is no file.
@@ -230,6 +242,11 @@ impl Wrong {
     fn of_session(notice: &Notice) -> Self {
         let said = notice.file.clone().map_or(Whence::Nowhere, |file| Whence::File(file, notice.place));
         Self { told: notice.to_string(), what: notice.problem.to_string(), is_error: false, said }
+    }
+
+    fn of_policy(file: &str, problem: &pi_policy::config::Problem) -> Self {
+        let what = format!("{}: {}", problem.path, problem.fault);
+        Self { told: format!("{file}: {what}"), what, is_error: true, said: Whence::File(PathBuf::from(file), None) }
     }
 
     fn tell(&self, console: &mut Console) {

@@ -6,10 +6,11 @@ use std::{
 };
 
 use pi_session::directory;
+use serde_json::json;
 
 use crate::{
     arguments::session::{DeleteArguments, SessionCommand},
-    console::{Console, printable},
+    console::{Console, Reader, printable},
     env::Environment,
     exit::Exit,
     failure::{Failure, SessionFailure},
@@ -41,7 +42,10 @@ fn delete(arguments: &DeleteArguments, environment: &Environment, console: &mut 
     for path in &paths {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         directory::delete(path, &name, now()).map_err(SessionFailure::Keep)?;
-        console.remark(&format!("deleted {}", path.display()));
+        match console.reader() {
+            Reader::Machine => console.line(&json!({"file": path, "deleted": true}).to_string()),
+            Reader::Person => console.remark(&format!("deleted {}", path.display())),
+        }
     }
     Ok(Exit::Success)
 }

@@ -36,8 +36,13 @@ pub(crate) fn run(
         return remove(&directory, agent, &decisions, console);
     }
     trust::decide(agent, &directory, Trust::Trusted).map_err(SessionFailure::Trust)?;
-    console.line(&format!("trusted: {} and everything below it", directory.display()));
     let brought = brought(&directory, environment);
+    if console.reader() == Reader::Machine {
+        let brings: Vec<_> = brought.iter().map(|it| json!({"path": it.path, "what": it.what})).collect();
+        console.line(&json!({"folder": directory, "trusted": true, "brings": brings}).to_string());
+        return Ok(Exit::Success);
+    }
+    console.line(&format!("trusted: {} and everything below it", directory.display()));
     for it in &brought {
         console.line(&format!("  {}: {}", it.name(&directory), it.what));
     }
@@ -56,7 +61,10 @@ fn remove(directory: &Path, agent: &Path, decisions: &Decisions, console: &mut C
         true => (format!("no decision any more: {shown}"), Exit::Success),
         false => (format!("there was no decision: {shown}"), Exit::No),
     };
-    console.line(&told);
+    match console.reader() {
+        Reader::Machine => console.line(&json!({"folder": directory, "removed": is_decided}).to_string()),
+        Reader::Person => console.line(&told),
+    }
     let above = directory.parent().and_then(|above| Some((above, Decisions::read(agent).about(above)?)));
     if let Some((_, Trust::Trusted)) = above {
         console.note("a folder above it is trusted, and so is this; `pi trust --list` shows which");

@@ -24,6 +24,8 @@ pub(crate) enum ExtFailure {
     NobodyToTrust,
     #[error("{} is no crate in Rust: it has no Cargo.toml", path.display())]
     NoCrate { path: PathBuf },
+    #[error("{name:?} is not a name for an extension")]
+    NotAName { name: String, expected: String },
 }
 
 impl ExtFailure {
@@ -39,6 +41,7 @@ impl ExtFailure {
                 "build the extension again with `pi ext build`".to_owned()
             }
             Self::NobodyToTrust => "ask its author to sign it with `pi ext sign`".to_owned(),
+            Self::NotAName { expected, .. } => expected.clone(),
             Self::NoCrate { .. } => "name the folder of an extension in Rust; `pi ext new NAME` writes one".to_owned(),
         }
     }

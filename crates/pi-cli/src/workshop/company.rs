@@ -42,7 +42,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::member::{disabled, namesake, server_capabilities};
 use self::{
     candidates::{candidates, clash, leaving},
-    lost::{Lost, late},
+    lost::Lost,
     member::{Candidate, Member, Origin},
     tasks::{off_thread, to_its_end},
     watch::Refreshed,
@@ -219,17 +219,15 @@ impl Company {
         let mut members = Vec::new();
         for (member, raised) in started.await {
             match raised {
-                Some(Ok(took)) => notes.extend(late(&member, took, self.extensions.base().limits.patience)),
                 Some(Err(fault)) => lost.add(&member.origin, member.lacking(&fault)),
-                None => {}
+                // A server that is not there yet, and one whose tools are held back, tell that themselves.
+                Some(Ok(_)) | None => {}
             }
             members.push(member);
         }
         notes.append(&mut lost.notes);
         let odd = self.guests.oddities(|name| self.bench.tools.get(name).is_some());
         notes.extend(odd.iter().map(ToString::to_string));
-        let records = self.recorded(&members).await;
-        notes.extend(members.iter().zip(&records).filter_map(|(one, record)| Self::held_back(one, record.as_ref())));
         notes.extend(members.iter().filter_map(Member::incomplete));
         notes.extend(members.iter().filter_map(Member::doubtful));
         let unmet = lost.unmet().or_else(|| self.unknown_flag(&members));

@@ -114,3 +114,25 @@ fn name_that_no_setting_has_is_told() {
     let text = config(&World::new(), "sirver", &[]);
     assert!(text.contains("no setting is called like this") && text.ends_with("--- exit 1"), "{text}");
 }
+
+#[test]
+fn policy_that_stops_every_session_is_told() {
+    let world = World::new().with("agent/settings.json", r#"{"agent":{"policy":{"denyes":[]}}}"#);
+    let text = config(&world, "theme", &[]);
+    assert!(
+        text.contains("error: agent/settings.json: agent.policy.denyes: ") && text.ends_with("--- exit 1"),
+        "{text}"
+    );
+    let text = config(&world, "theme --json", &[]);
+    let problem =
+        text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find(|it| !it["problem"].is_null());
+    let problem = problem.unwrap_or_default();
+    assert_eq!((&problem["severity"], &problem["origin"]), (&"error".into(), &"file".into()), "{text}");
+}
+
+#[test]
+fn setting_of_sessions_is_not_set_for_the_server() {
+    let text = config(&World::new(), "theme --set retry.maxRetries=2", &[]);
+    let told = "error: --set: retry.maxRetries is no setting of the server; here only those are set, others stand in settings.json";
+    assert!(text.contains(told) && text.ends_with("--- exit 1"), "{text}");
+}

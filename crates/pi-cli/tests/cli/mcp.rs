@@ -52,8 +52,7 @@ fn server_is_added_tried_held_back_and_removed() {
     assert_eq!((&touched["changed"][0]["before"], &touched["tools"]), (&"Says hello.".into(), &serde_json::json!([])));
     let listed = run(&world, "mcp list");
     assert!(listed.contains("1 changed") && listed.contains("not offered until you agree"), "{listed}");
-    let extensions = object(&world, "ext list --json");
-    let server = &extensions[0];
+    let server = object(&world, "ext list --json");
     assert_eq!(
         (&server["name"], &server["tier"], &server["state"]),
         (&"mcp:hi".into(), &"mcp".into(), &"not_started".into())

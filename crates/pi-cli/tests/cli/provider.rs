@@ -598,7 +598,8 @@ fn unknown_members_are_named_with_their_place() {
     let slips = format!("{GOOD}guardrail: {{}}\nretry_policy: {{ max_retry: 3 }}\n");
     let shown = World::new().with("acme.yaml", slips).run("provider validate acme.yaml");
     for told in [
-        "warning[ring3.guardrails]: guardrail is not known; guardrails is\n",
+        "error[ring3.guardrails]: guardrail is not known; guardrails is\n",
+        "invalid  acme.yaml  1 error\n--- exit 1",
         "retry_policy.max_retry is not known and ignored; did you mean max_retries?",
     ] {
         assert!(shown.contains(told), "{shown}");
@@ -635,7 +636,7 @@ fn slips_are_told_at_every_level() {
     ] {
         assert!(shown.contains(&format!("{path} is not known and ignored; did you mean {meant}?")), "{path}: {shown}");
     }
-    let told = "warning[ring3.guardrails]: input_filter is not known; input_filters is\n";
+    let told = "error[ring3.guardrails]: input_filter is not known; input_filters is\n";
     assert!(shown.contains(told), "{shown}");
     // Others may say more of a model than we read: of those nothing is told.
     let told = "warning[ring3.models]: \"tool_calls\" is not known and says nothing\n";
@@ -695,6 +696,10 @@ fn provider_of_models_json_that_lacks_something_is_told_with_its_place() {
         assert!(shown.contains(&format!("warning[models-json.provider]: {told}\n --> {place}\n")), "{shown}");
     }
     assert!(!shown.contains("openai"), "the program brings it: {shown}");
+    let only = r#"{"providers": {"my": {"models": [{"id": "x"}]}}}"#;
+    let shown = World::new().with("models.json", only).run("provider validate models.json");
+    assert!(shown.contains("error[models-json.provider]: baseUrl of my is missing\n"), "{shown}");
+    assert!(shown.ends_with("invalid  models.json  1 error\n--- exit 1"), "{shown}");
 }
 
 /// A key may stand in the query of an address under any name, and in headers of any name.

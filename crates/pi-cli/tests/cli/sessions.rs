@@ -121,6 +121,9 @@ fn session_is_deleted_only_if_somebody_says_so() {
     let listed = run(&world, "sessions");
     assert!(!listed.contains(FIRST) && listed.contains(SECOND), "{listed}");
     assert!(run(&world, "session delete 01a --yes").ends_with("--- exit 2"));
+    let deleted = run(&two(), "session delete 01a --yes --json");
+    assert!(deleted.starts_with(r#"{"file":"#) && deleted.contains(r#""deleted":true}"#), "{deleted}");
+    assert!(!deleted.contains("standard error") && deleted.ends_with("--- exit 0"), "{deleted}");
 }
 
 #[test]

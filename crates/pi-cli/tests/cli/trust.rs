@@ -274,3 +274,30 @@ fn decision_that_cannot_be_written_is_told() {
     ");
     assert_eq!(world.read("agent/trust.json"), "[]");
 }
+
+#[test]
+fn decisions_are_told_to_machines() {
+    let world = World::new().with(".pi/settings.json", "{}");
+    let run = |arguments: &str| {
+        let mut command = world.command(arguments);
+        command.env("PI_CODING_AGENT_DIR", world.path().join("agent"));
+        let at = world.path().canonicalize().expect("it is there");
+        shown(&command.output().expect("pi runs")).replace(&at.display().to_string(), "HERE")
+    };
+    assert_snapshot!(run("trust --json"), @r#"
+    {"folder":"HERE","trusted":true,"brings":[{"path":"HERE/.pi/settings.json","what":"settings, which may name more extensions"}]}
+    --- exit 0
+    "#);
+    assert_snapshot!(run("trust --list --json"), @r#"
+    {"folder":"HERE","trusted":true}
+    --- exit 0
+    "#);
+    assert_snapshot!(run("trust --remove --json"), @r#"
+    {"folder":"HERE","removed":true}
+    --- exit 0
+    "#);
+    assert_snapshot!(run("trust --remove --json"), @r#"
+    {"folder":"HERE","removed":false}
+    --- exit 1
+    "#);
+}

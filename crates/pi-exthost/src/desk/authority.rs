@@ -9,8 +9,8 @@ use pi_extproto::{
     log::{Level, LogEvent, program},
 };
 use pi_policy::{
-    Action, Answer, Decision, Denial, Explanation, Feature, Grant, Host, Reason, Request, Target, command_to_allow,
-    decide, explain,
+    Action, Answer, Decision, Denial, Explanation, Feature, Fit, Grant, Host, Reason, Request, Rule, Target,
+    command_to_allow, decide, explain,
 };
 use pi_transcript::question::NotifyType;
 
@@ -245,6 +245,9 @@ fn told(guest: &str, wanted: &str, denial: &Denial, explanation: &Explanation) -
     if let Some(grantee) = &explanation.grantee {
         why.push_str(&format!("; the grant was given to another extension of this name, the one from {grantee}"));
     }
+    if let Some(short) = falls_short(denial.reason(), explanation) {
+        why.push_str(&format!("; what you granted does not cover it: {short}"));
+    }
     match &explanation.hint.command {
         // Taking a deny back leaves it undecided.
         Some(command) if matches!(denial.reason(), Reason::Denied { .. }) => {
@@ -255,4 +258,25 @@ fn told(guest: &str, wanted: &str, denial: &Denial, explanation: &Explanation) -
             format!("Extension {guest} wanted {wanted} and may not ({why}). To change it, {}", explanation.hint.text)
         }
     }
+}
+
+/// Why a grant of the same capability is not enough: whoever gave one looks there first.
+fn falls_short<'a>(reason: &Reason, explanation: &'a Explanation) -> Option<&'a str> {
+    match reason {
+        Reason::DeniedByDefault | Reason::Secret | Reason::Strict => {}
+        Reason::Untrusted
+        | Reason::Denied { .. }
+        | Reason::NotDeclared(_)
+        | Reason::Refused
+        | Reason::Dismissed
+        | Reason::Unanswered => return None,
+    }
+    let grants = explanation.steps.iter().filter(|step| step.rule == Rule::ExtensionGrant);
+    let short = grants.flat_map(|step| &step.checks).find(|check| match check.fit {
+        Fit::OutOfScope | Fit::Expired => true,
+        Fit::Fits | Fit::FitsPartly | Fit::OtherOrigin | Fit::OtherMethod | Fit::OtherVersion | Fit::OutOfReach => {
+            false
+        }
+    });
+    short.map(|check| check.note.as_str())
 }

@@ -75,6 +75,27 @@ fn nothing_runs_without_a_grant_nor_in_a_folder_that_is_not_granted() {
     );
 }
 
+#[test]
+fn grant_that_does_not_cover_a_shell_is_named_in_the_refusal() {
+    let grant = json!({ "capability": "exec", "scope": { "commands": ["git"] } });
+    check(
+        Plan { policy: json!({ "grants": { "g1": [grant] } }), ..Plan::default() },
+        r#"exec {"command":"/bin/sh","args":["-c","git status"],"env":{},"stream":false}"#,
+        r#"denied Extension g1 wanted exec: /bin/sh -c git status and may not (denied unless it is granted by name; what you granted does not cover it: commands git and /bin/sh -c git status do not match). To allow it: pi ext allow g1 exec --command '/bin/sh -c' --command 'git status'
+           1 calls, 0 unfinished, 1 denied, 0 failed"#,
+    );
+    // The shell by name, and what it may run.
+    let grant = json!({ "capability": "exec", "scope": { "commands": ["/bin/sh -c", "true"] } });
+    check(
+        Plan { policy: json!({ "grants": { "g1": [grant] } }), ..Plan::default() },
+        r#"exec {"command":"/bin/sh","args":["-c","true 1"],"env":{},"stream":false}
+           exec {"command":"/bin/sh","args":["-c","true; id"],"env":{},"stream":false}"#,
+        r#"ok {"stdout":{"text":""},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
+           denied Extension g1 wanted exec: /bin/sh -c true; id and may not (denied unless it is granted by name; what you granted does not cover it: commands /bin/sh -c, true and /bin/sh -c true; id do not match). To allow it: pi ext allow g1 exec --command '/bin/sh -c' --command true --command id
+           2 calls, 0 unfinished, 1 denied, 0 failed"#,
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn output_beyond_the_limit_is_dropped_and_said_so() {
     let stage = Stage::new(Plan { limits: Limits { process_bytes: 10, ..Limits::default() }, ..allowed() });

@@ -2,16 +2,22 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use pi_extc::SourceMap;
+use pi_extc::{Position, SourceMap};
 use pi_exthost::{GuestFault, guest::CodePlace};
 
-use super::modules::BUNDLE;
+use super::{
+    modules::BUNDLE,
+    sighting::{Sighting, Subject},
+};
 
 /// Where the bundler would put what it makes, from the folder of an extension: maps begin there.
 const BUILT: &str = "dist";
 
 /// Lines of a stack that are translated. Extensions write stacks of their own, as long as they like.
 const MOST_LINES: usize = 64;
+
+/// The line of a bundle in which everything stands; before it is what we put there.
+const BUNDLED: u32 = 2;
 
 /// How the engine begins a frame.
 const FRAME: &str = "    at ";
@@ -41,8 +47,40 @@ impl Sources {
     /// What the code of an extension threw.
     pub(super) fn fault(&self, message: String, stack: Option<String>) -> GuestFault {
         let Some(stack) = stack.filter(|stack| !stack.is_empty()) else { return GuestFault::threw(message) };
-        let (stack, at) = self.translate(frames(&stack));
-        GuestFault::Threw { message, stack: Some(stack), at }
+        let frames = frames(&stack);
+        let sighting = self.said(&message, frames);
+        let (stack, at) = self.translate(frames);
+        let Some(Sighting { message: told, position }) = sighting else {
+            return GuestFault::Threw { message, stack: Some(stack), at };
+        };
+        let Position { source, line, column } = position;
+        let place = CodePlace { file: self.file(&source), line, column };
+        let stack = match at.filter(|at| *at != place) {
+            Some(at) => stack.replacen(&at.to_string(), &place.to_string(), 1),
+            None => stack,
+        };
+        GuestFault::Threw { message: told.unwrap_or(message), stack: Some(stack), at: Some(place) }
+    }
+
+    /// What the engine says, and where that is, as far as its words and its place lead to the source.
+    fn said(&self, message: &str, frames: &str) -> Option<Sighting> {
+        let (frame, subject) = (frames.lines().next()?, Subject::of(message)?);
+        let texts = self.map.texts();
+        let found = match placed_at(frame) {
+            Some((row, column)) => self.map.find(row, column)?,
+            // It was translated when somebody read it.
+            None => self.position(placed_in(frame)?, &texts)?,
+        };
+        // A function without variables and calls has no places: then the engine names the first column of its line.
+        let found = Some(found).filter(|found| Some(found) != self.map.find(BUNDLED, 1).as_ref());
+        subject.sight(&texts, found.as_ref())
+    }
+
+    fn position(&self, place: CodePlace, texts: &[(String, String)]) -> Option<Position> {
+        let CodePlace { file, line, column } = place;
+        let is_it = |source: &str| file.ends_with(source.trim_start_matches("../")) && self.file(source) == file;
+        let (source, _) = texts.iter().find(|(source, _)| is_it(source))?;
+        Some(Position { source: source.clone(), line, column })
     }
 
     /// The frames of the engine as Node would write them; nothing if they are none of the engine.
@@ -88,9 +126,8 @@ impl Sources {
         let start = line.find(BUNDLE)?;
         let (before, rest) = line.split_at(start);
         let end = rest.find([')', ' ']).unwrap_or(rest.len());
-        let (inside, after) = rest.split_at(end);
-        let mut parts = inside.rsplitn(3, ':');
-        let (column, row) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let after = &rest[end..];
+        let (row, column) = placed_at(line)?;
         let found = self.map.find(row, column)?;
         let place = CodePlace { file: self.file(&found.source), line: found.line, column: found.column };
         Some((before, place, after))
@@ -104,13 +141,23 @@ impl Sources {
     }
 }
 
+/// Line and column in the bundle of a line like `    at name (pi:bundle/name:2:204)`.
+fn placed_at(line: &str) -> Option<(u32, u32)> {
+    let rest = &line[line.find(BUNDLE)?..];
+    let inside = &rest[..rest.find([')', ' ']).unwrap_or(rest.len())];
+    let mut parts = inside.rsplitn(3, ':');
+    let (column, row) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    Some((row, column))
+}
+
 /// The place of a frame that is one of a file already.
 fn placed_in(line: &str) -> Option<CodePlace> {
     let frame = line.strip_prefix(FRAME)?;
     let place = frame.split_once(" (").map_or(frame, |(_, place)| place.trim_end_matches(')'));
     let mut parts = place.rsplitn(3, ':');
     let (column, line) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-    let file = parts.next().filter(|file| !file.is_empty() && !file.starts_with("pi:"))?;
+    // `<input>` is a text that was parsed.
+    let file = parts.next().filter(|file| !file.is_empty() && !file.starts_with("pi:") && !file.starts_with('<'))?;
     Some(CodePlace { file: file.to_owned(), line, column })
 }
 

@@ -177,8 +177,11 @@ impl McpGuest {
             Err(_) => {
                 let name = &shared.server.name;
                 shared.is_late.store(true, Ordering::Relaxed);
-                let late = format!("MCP server {name} is still starting; its tools come when it is ready");
-                shared.desk.tell(late, NotifyType::Info);
+                let late = format!(
+                    "MCP server {name} is still starting; its tools come when it is ready, and `pi mcp test {name}` shows what \
+                     it does"
+                );
+                shared.desk.tell(late, NotifyType::Warning);
             }
         }
         shared.is_launched.send_replace(true);

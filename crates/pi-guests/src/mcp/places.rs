@@ -53,7 +53,7 @@ pub enum Notice {
 /// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeFault {
-    #[error("cannot use {file}: {source}")]
+    #[error("cannot use {file}")]
     Unusable { file: PathBuf, source: io::Error },
     #[error("{file} is not a file of MCP servers: {message}")]
     Malformed { file: PathBuf, message: String },

@@ -181,6 +181,42 @@ async fn what_is_thrown_is_told_with_its_place_in_the_sources() {
     assert!(stack.contains("greeter/index.js:3:"), "{stack}");
 }
 
+/// Whatever the code was before it was bundled: the line is the one that somebody wrote.
+#[tokio::test]
+async fn what_the_engine_throws_is_told_with_the_line_that_was_written() {
+    let cases: [(&str, u32, &str); 7] = [
+        ("const x: any = undefined;\n\n  x.y;", 4, "cannot read property 'y' of undefined"),
+        ("const list: any[] = [1, 2];\n\n  return list[3].name;", 4, "cannot read property 'name' of undefined"),
+        (
+            "const list: any[] = [1, 2];\n  pi.on('input', () => {});\n  const n = list[3].name;\n  return n;",
+            4,
+            "cannot read property 'name' of undefined",
+        ),
+        (
+            "const words = ['a', 'b'];\n  const help = async () => {\n    const o: any = {};\n    return o.a.b;\n  };\n  await help();\n  return words;",
+            5,
+            "cannot read property 'b' of undefined",
+        ),
+        (
+            "const it: any = {\n    go() {\n      const a = pi;\n      return [a, this.gone.name];\n    },\n  };\n  it.go();",
+            5,
+            "cannot read property 'name' of undefined",
+        ),
+        ("const text = '{bad';\n  return JSON.parse(text);", 3, ""),
+        ("const n: any = pi;\n  return n.nosuch(1);", 3, "n.nosuch is not a function"),
+    ];
+    for (body, line, message) in cases {
+        let (house, desks) = (House::new(), crate::house::Heard::default());
+        fs::remove_file(house.at("greeter/index.js")).expect("a file");
+        fs::write(house.at("greeter/index.ts"), format!("export default async (pi: any) => {{\n  {body}\n}};\n"))
+            .expect("a file");
+        let prepared = house.prepare("greeter/index.ts").await.expect("it is built");
+        let fault = prepared.program.start(crate::house::desk(&desks)).await.expect_err("it throws");
+        let told = fault.told();
+        assert!(told.starts_with(message) && told.contains(&format!("/greeter/index.ts:{line}:")), "{body}: {told}");
+    }
+}
+
 #[tokio::test]
 async fn stack_that_an_extension_reads_leads_to_its_sources() {
     let (house, desks) = (House::new(), crate::house::Heard::default());

@@ -48,18 +48,24 @@ struct Session {
     is_silent: bool,
 }
 
+impl Session {
+    fn put(&self, diary: &mut Diary, question: String, reply: Reply<Settled>) {
+        diary.asked.push(question);
+        if self.is_silent {
+            return diary.open.push(reply);
+        }
+        let settled = self.answer.clone().map_or(Settled::Dismissed, Settled::Answered);
+        drop(reply.send(Ok(settled)));
+    }
+}
+
 impl SessionPort for Session {
     fn submit(&self, _: GuestId, request: Request) -> BoxFuture<'_, ()> {
         let mut diary = self.diary.lock().expect("no panic");
         match request {
-            Request::Ask(asked, reply) | Request::AskApproval(_, asked, reply) => {
-                diary.asked.push(format!("{asked:?}"));
-                if self.is_silent {
-                    diary.open.push(reply);
-                    return async {}.boxed();
-                }
-                let settled = self.answer.clone().map_or(Settled::Dismissed, Settled::Answered);
-                drop(reply.send(Ok(settled)));
+            Request::Ask(asked, reply) => self.put(&mut diary, format!("{asked:?}"), reply),
+            Request::AskApproval(approval, asked, reply) => {
+                self.put(&mut diary, format!("pi asks for {}: {asked:?}", approval.capability), reply);
             }
             Request::Announce(announcement, reply) => {
                 diary.told.push(format!("{announcement:?}"));

@@ -74,7 +74,10 @@ fn decide(request: &Request) -> (String, Thought) {
         let (why, text) = converse(request, question);
         (why, Thought::Text(opened(request, &text)))
     } else {
-        let why = format!("There are {} results to sum up.", results.len());
+        let why = match results.len() {
+            1 => "There is 1 result to sum up.".to_owned(),
+            count => format!("There are {count} results to sum up."),
+        };
         let told = if is_chinese(question) { chinese_summary } else { summary };
         let texts: Vec<String> = results.iter().map(|(tool, result)| told(tool, result)).collect();
         (why, Thought::Text(texts.join("\n\n")))

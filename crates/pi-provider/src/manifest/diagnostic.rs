@@ -44,6 +44,16 @@ pub struct Diagnostic {
     pub hint: String,
 }
 
+/// How a hint says that no call passes before something is corrected.
+pub(crate) const REFUSED_UNTIL_THEN: &str = "calls are refused until then";
+
+impl Diagnostic {
+    /// Whether every call of the provider is refused because of it.
+    pub fn refuses_calls(&self) -> bool {
+        self.hint.contains(REFUSED_UNTIL_THEN)
+    }
+}
+
 impl Severity {
     pub const fn word(self) -> &'static str {
         match self {

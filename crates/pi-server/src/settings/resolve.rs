@@ -63,6 +63,9 @@ pub struct Problem {
 pub enum Fault {
     #[error("{MEMBER}.{name} is not known{}", nearest(.meant))]
     Unknown { name: String, meant: Option<&'static str> },
+    /// It is one, and sessions have it.
+    #[error("{name} is no setting of the server; here only those are set, others stand in settings.json")]
+    OfSessions { name: String },
     /// It stands beside the others of the server instead of among them.
     #[error("{name} is not known here; did you mean {MEMBER}.{name}?")]
     Misplaced { name: &'static str },
@@ -163,7 +166,10 @@ pub fn resolve(folder: PathBuf, file: SaidInFile, variables: &[(String, String)]
     for Said { name, value, origin } in said {
         let Some(index) = KEYS.iter().position(|key| key.name == name) else {
             let meant = session::nearest(&name, KEYS.iter().map(|key| key.name));
-            problems.push(Problem { origin, fault: Fault::Unknown { name, meant } });
+            // In a file it would stand among those of the server, where nobody looks for it.
+            let is_of_sessions = matches!(origin, Origin::Flag(_)) && session::keys::find(&name).is_some();
+            let fault = if is_of_sessions { Fault::OfSessions { name } } else { Fault::Unknown { name, meant } };
+            problems.push(Problem { origin, fault });
             continue;
         };
         let key = &KEYS[index];

@@ -5,7 +5,7 @@ use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc};
 use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
 use pi_exthost::{
     content,
-    guest::{ToolAnswer, ToolInvocation},
+    guest::{GuestId, ToolAnswer, ToolInvocation},
     guests::GuestTool,
     verdict::{ToolCallVerdict, ToolResultVerdict},
 };
@@ -57,8 +57,20 @@ struct Checked {
 }
 
 enum Readiness {
-    Ready { tool: Box<ActiveTool>, arguments: Arguments, grant: Box<Grant> },
-    Refused { reason: String, terminate: bool },
+    Ready {
+        tool: Box<ActiveTool>,
+        arguments: Arguments,
+        grant: Box<Grant>,
+    },
+    Refused {
+        reason: String,
+    },
+    /// By an extension, which says to the model why.
+    Blocked {
+        by: GuestId,
+        reason: String,
+        terminate: bool,
+    },
     Denied(Denial),
 }
 
@@ -90,7 +102,9 @@ impl Run {
             let checked = self.check(set, call, unusable).await?;
             // What is refused has ended before the next one begins.
             outcomes.push(match &checked.readiness {
-                Readiness::Refused { .. } | Readiness::Denied(_) => Some(self.carry_out(set, answer, checked).await?),
+                Readiness::Refused { .. } | Readiness::Blocked { .. } | Readiness::Denied(_) => {
+                    Some(self.carry_out(set, answer, checked).await?)
+                }
                 Readiness::Ready { .. } => {
                     waiting.push((outcomes.len(), checked));
                     None
@@ -194,9 +208,9 @@ impl Run {
         match self.parts.guests.tool_call(event, &self.cancel).await {
             ToolCallVerdict::Proceed => Ok(arguments),
             ToolCallVerdict::Transformed { by: _, input } => Ok(input),
-            ToolCallVerdict::Blocked { by: _, reason, terminate } => {
+            ToolCallVerdict::Blocked { by, reason, terminate } => {
                 let reason = reason.unwrap_or_else(|| "Tool execution was blocked".to_owned());
-                Err(Readiness::Refused { reason, terminate })
+                Err(Readiness::Blocked { by, reason, terminate })
             }
         }
     }
@@ -213,7 +227,12 @@ impl Run {
                 denied_by = Some(Open::Known(permission::denied_by(&denial)));
                 Outcome::failure(Failure::new(permission::refusal(&denial)))
             }
-            Readiness::Refused { reason, terminate } => Outcome { terminate, ..Outcome::failure(Failure::new(reason)) },
+            Readiness::Blocked { by, reason, terminate } => {
+                let told = format!("the extension {by} blocked it: {reason}");
+                denied = Some(scrub::text(&self.parts.redactor, &told).0.into_owned());
+                Outcome { terminate, ..Outcome::failure(Failure::new(reason)) }
+            }
+            Readiness::Refused { reason } => Outcome::failure(Failure::new(reason)),
             Readiness::Ready { tool, arguments, grant } => {
                 let outcome = match &tool.runner {
                     Runner::BuiltIn(tool) => self.run_built_in(tool, set, &call, arguments.clone(), *grant).await?,
@@ -414,14 +433,14 @@ impl Checked {
     fn manner(&self) -> Manner {
         match &self.readiness {
             Readiness::Ready { tool, .. } => tool.manner(),
-            Readiness::Refused { .. } | Readiness::Denied(_) => Manner::SideBySide,
+            Readiness::Refused { .. } | Readiness::Blocked { .. } | Readiness::Denied(_) => Manner::SideBySide,
         }
     }
 }
 
 impl Readiness {
     fn refused(reason: impl Into<String>) -> Self {
-        Self::Refused { reason: reason.into(), terminate: false }
+        Self::Refused { reason: reason.into() }
     }
 }
 

@@ -1,10 +1,12 @@
 //! The page about our additions shows frames that are as it says.
 
-use pi_transcript::AgentEvent;
+use pi_transcript::{AgentEvent, question::Question};
 use pi_wire::{COMMANDS, Feature, Limits, Response, ServerEvent, parse};
 use serde_json::Value;
 
 pub(crate) const PAGE: &str = include_str!("../../../../docs/protocol-additions.md");
+
+const CLIENT_GUIDE: &str = include_str!("../../../../docs/client-guide.md");
 
 const COMMANDS_PAGE: &str = include_str!("../../../../docs/commands.md");
 
@@ -45,6 +47,23 @@ fn every_example_of_the_page_is_read_and_written_unchanged() {
         };
         assert_eq!(written, value);
     }
+}
+
+#[test]
+fn the_guide_answers_every_kind_of_question() {
+    let answers = CLIENT_GUIDE.lines().filter(|line| line.starts_with(r#"{"type":"extension_ui_response""#));
+    let mut answered = Vec::new();
+    for answer in answers {
+        let frame = parse(answer.as_bytes(), &Limits::default()).unwrap();
+        assert!(frame.extra.is_empty(), "{answer}");
+        let value: Value = serde_json::from_str(answer).unwrap();
+        assert_eq!(serde_json::to_value(frame).unwrap(), value);
+        answered.push(value["response"]["method"].as_str().unwrap().to_owned());
+    }
+    answered.sort();
+    let mut known: Vec<&str> = Question::METHODS.into_iter().chain(["cancelled"]).collect();
+    known.sort_unstable();
+    assert_eq!(answered, known);
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub(crate) fn run(
     let (listed, past, notices) = runtime::start_many()?.block_on(list(arguments, environment))?;
     notices.iter().for_each(|notice| console.note(notice));
     if arguments.json {
-        console.line(&Value::Array(listed.iter().map(Listed::object).collect()).to_string());
+        listed.iter().for_each(|one| console.line(&one.object().to_string()));
         return Ok(Exit::Success);
     }
     if listed.is_empty() {

@@ -9,9 +9,8 @@ use crate::{
     arguments::ext::{ExtNewArguments, NewEngine},
     console::Console,
     exit::Exit,
-    failure::Failure,
+    failure::{ExtFailure, Failure},
     input,
-    refusal::{Cause, Refusal},
 };
 
 /// A file, and what is written into it, with the name for `{name}`.
@@ -50,10 +49,11 @@ pub(crate) fn run(arguments: &ExtNewArguments, console: &mut Console) -> Result<
     let files = template.map(|(file, text)| {
         (folder.join(file), text.replace("{name}", &arguments.name).replace("{crate}", crate_name))
     });
-    let (file, text) = &files[0];
+    let (_, text) = &files[0];
     if let Err(problems) = manifest::parse(text.as_bytes()) {
-        let refusal = Refusal { cause: Cause::Shape, problems };
-        return Err(Failure::NotAManifest { file: file.display().to_string(), refusal });
+        // All but the name is ours.
+        let expected = problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; ");
+        return Err(ExtFailure::NotAName { name: arguments.name.clone(), expected }.into());
     }
     // All or nothing: somebody's work may lie there.
     let own = [folder.join(sdk::FOLDER)];

@@ -126,6 +126,8 @@ fn examine(name: &str, input: &Input, names: &mut Names) -> Result<Examined, Fai
         Document::Manifest(mut loaded) => {
             let claim = loaded.manifest.as_ref().map(|it| names.claim(name, it, &loaded.names));
             loaded.diagnostics.extend(claim.into_iter().flat_map(|it| it.findings));
+            // Such a manifest loads, and whoever asks is told why nothing is sent; it is of no use to anybody.
+            fail(loaded.diagnostics.iter_mut().filter(|it| it.refuses_calls()));
             Examined {
                 kind: MANIFEST,
                 text: if holds_keys(name) { String::new() } else { text },
@@ -156,8 +158,12 @@ fn examine(name: &str, input: &Input, names: &mut Names) -> Result<Examined, Fai
         },
         Document::PiModels(mut loaded) => {
             let unknown = loaded.providers.iter().filter(|(id, _)| !names.is_known(id));
-            let lacks: Vec<Diagnostic> =
+            let mut lacks: Vec<Diagnostic> =
                 unknown.filter_map(|(id, provider)| examine_provider(name, id, provider)).collect();
+            // Nothing of the file would be used.
+            if lacks.len() == loaded.providers.len() {
+                fail(lacks.iter_mut());
+            }
             loaded.diagnostics.extend(lacks);
             Examined {
                 kind: "models.json of Pi",
@@ -170,6 +176,10 @@ fn examine(name: &str, input: &Input, names: &mut Names) -> Result<Examined, Fai
             }
         }
     })
+}
+
+fn fail<'a>(findings: impl Iterator<Item = &'a mut Diagnostic>) {
+    findings.for_each(|it| it.severity = Severity::Error);
 }
 
 /// Whether files of this name hold keys. One that is broken cannot be told apart by what it holds.

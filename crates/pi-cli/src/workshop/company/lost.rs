@@ -1,7 +1,5 @@
 //! What is not as somebody wants it when the extensions of a session are started, and whether the session may begin then.
 
-use std::time::Duration;
-
 use pi_exthost::{launcher::Source, port::Mode};
 
 use super::member::{Member, Origin};
@@ -49,15 +47,4 @@ impl Lost {
             Origin::Server(_) => false,
         }
     }
-}
-
-/// That a server is not there yet: the session goes on without it.
-pub(super) fn late(member: &Member, took: Duration, patience: Duration) -> Option<String> {
-    let Origin::Server(server) = &member.origin else { return None };
-    let name = &server.name;
-    (took >= patience).then(|| {
-        format!(
-            "the MCP server {name} is not connected yet after {patience:?}; its tools come when it is ready, and `pi mcp test {name}` shows what it does"
-        )
-    })
 }

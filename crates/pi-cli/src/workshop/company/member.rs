@@ -285,7 +285,11 @@ fn not_loaded(origin: &Origin, fault: &LaunchFault) -> String {
         LaunchFault::Unusable { .. } => format!("`pi ext scan {path}` says more"),
         LaunchFault::Failed(_) => format!("`pi ext inspect {path}` tries it without a session"),
     };
-    format!("the extension {path} is not loaded: {fault}; {what_to_do}")
+    let fault = fault.to_string();
+    let fault = fault.trim_end();
+    // What is told over several lines, with the place in the source, ends with one of its own.
+    let between = if fault.contains('\n') { "\n" } else { "; " };
+    format!("the extension {path} is not loaded: {fault}{between}{what_to_do}")
 }
 
 #[cfg(test)]

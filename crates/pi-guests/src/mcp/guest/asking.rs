@@ -4,19 +4,22 @@ use std::sync::{Arc, PoisonError};
 
 use tokio::sync::oneshot;
 
-use pi_exthost::{GuestFault, Output, Terms};
+use pi_exthost::{GuestFault, Inquiry, Output, Terms};
 use pi_extproto::{
     Object,
+    capability::Capability,
     connector::{
         Call,
-        ui::{Answer, Confirmation, FormAnswer, FormField, NoticeLevel, UiCall},
+        ui::{Answer, FormAnswer, FormField, NoticeLevel, UiCall},
     },
     host::ErrorCode,
 };
+use pi_transcript::question::NotifyType;
 
 use super::Shared;
 use crate::mcp::{
     elicitation,
+    entry::Route,
     link::{Elicited, LinkFault, Wanted},
     pins::{Changed, Unagreed},
 };
@@ -134,13 +137,16 @@ impl Shared {
     /// Asks whether it may be started as its entry is now.
     pub(super) async fn ask_about_entry(&self, unagreed: &Unagreed) -> Result<(), LinkFault> {
         let (name, file) = (&self.server.name, self.server.file.display());
-        let question = UiCall::Confirm {
-            title: format!("MCP server {name} of {file} is not the one that you agreed to"),
-            message: format!("{}\n\nStart it?", unagreed.told()),
-            timeout_ms: None,
+        let (capability, question) = match self.server.route {
+            Route::Process(_) => (Capability::Exec, "Start it?"),
+            Route::Http(_) => (Capability::Http, "Connect to it?"),
         };
-        let answer = self.desk.call(Call::Ui(question), Terms::background()).await;
-        if !matches!(answer, Ok(Output::Confirmation(Confirmation { confirmed: true }))) {
+        let inquiry = Inquiry {
+            capability,
+            about: format!("MCP server {name} of {file} is not the one that you agreed to\n{}", unagreed.told()),
+            question: question.to_owned(),
+        };
+        if !self.desk.inquire(inquiry).await {
             let message = format!(
                 "its entry in {file} is not the one that you agreed to; `pi mcp test {name} --accept` shows it and agrees"
             );
@@ -154,7 +160,8 @@ impl Shared {
             Err(broken) => broken.to_string(),
             Ok(Some(Ok(())) | None) => return Ok(()),
         };
-        self.tell(format!("MCP server {name}: what you agreed to cannot be recorded: {problem}"), NoticeLevel::Warning);
+        let told = format!("MCP server {name}: what you agreed to cannot be recorded: {problem}");
+        self.desk.tell(told, NotifyType::Warning);
         Ok(())
     }
 
@@ -183,9 +190,9 @@ impl Shared {
                 // A server may describe the same tools anew every second, and name others every second.
                 if refusals == REFUSALS {
                     let last = format!("{told}; you are not asked again in this session");
-                    self.tell(last, NoticeLevel::Warning);
+                    self.desk.tell(last, NotifyType::Warning);
                 } else if told != held_back && refusals < REFUSALS {
-                    self.tell(told.clone(), NoticeLevel::Warning);
+                    self.desk.tell(told.clone(), NotifyType::Warning);
                 }
                 held_back = told;
             }
@@ -200,9 +207,8 @@ impl Shared {
         if message.len() > self.limits.tool_bytes {
             return false;
         }
-        let question = UiCall::Confirm { title, message: format!("{message}\n\nUse them?"), timeout_ms: None };
-        let answer = self.desk.call(Call::Ui(question), Terms::background()).await;
-        matches!(answer, Ok(Output::Confirmation(Confirmation { confirmed: true })))
+        let (about, question) = (format!("{title}\n{message}"), "Use them?".to_owned());
+        self.desk.inquire(Inquiry { capability: Capability::Tool, about, question }).await
     }
 
     /// Records that a person has seen changed tools, and has the lists read again, which offers them. A tool that is
@@ -219,7 +225,7 @@ impl Shared {
             Ok(Some(Ok(())) | None) => return self.is_agreed_to.notify_one(),
         };
         let told = format!("MCP server {}: what you agreed to cannot be recorded: {problem}", self.server.name);
-        self.tell(told, NoticeLevel::Warning);
+        self.desk.tell(told, NotifyType::Warning);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     guardrail::{Fault, TYPES, problems},
     likeness::nearest,
     manifest::{
-        diagnostic::{Rule, Severity},
+        diagnostic::{REFUSED_UNTIL_THEN, Rule, Severity},
         resilience::{Filter, Guardrails, UnreadFilter},
         tree::{Member, Node, Position},
     },
@@ -16,7 +16,6 @@ const RULE: Rule = Rule::GuardrailSection;
 
 /// The lists of filters.
 const LISTS: [&str; 2] = ["input_filters", "output_filters"];
-const REFUSED: &str = "correct it: calls are refused until then, because nothing may pass by it";
 
 pub(super) fn read(member: &Member, report: &mut Report<'_>) -> Guardrails {
     let mut guardrails = Guardrails::default();
@@ -80,8 +79,12 @@ pub(super) fn read_misspelt(member: &Member, report: &mut Report<'_>) -> Option<
 /// What cannot be read here, with what was just said of it.
 fn as_told(path: String, report: &mut Report<'_>) -> UnreadFilter {
     let Some(told) = report.diagnostics.last_mut() else { return UnreadFilter { path, reason: String::new() } };
-    told.hint.push_str("; calls are refused until then");
+    told.hint.push_str(&format!("; {REFUSED_UNTIL_THEN}"));
     UnreadFilter { path, reason: told.message.clone() }
+}
+
+fn refused() -> String {
+    format!("correct it: {REFUSED_UNTIL_THEN}, because nothing may pass by it")
 }
 
 /// Whether a filter keeps nothing back, whatever else it says.
@@ -96,7 +99,7 @@ fn check(node: &Node, path: &str, filter: &Filter, side: Side, report: &mut Repo
         let message = format!("a text is expected, not {}", item.kind());
         report.warning(RULE, item.at, &format!("{path}.patterns[{index}]"), message);
         if filter.action.keeps_back() {
-            report.hint(REFUSED);
+            report.hint(refused());
         }
     }
     let is_told = |fault: &Fault| matches!(fault, Fault::NotTexts { member: "patterns" }) && !patterns.is_empty();
@@ -127,11 +130,11 @@ fn check(node: &Node, path: &str, filter: &Filter, side: Side, report: &mut Repo
         });
         report.warning(rule, at, &path, problem.fault.to_string());
         if let Fault::UnknownType { meant } = problem.fault {
-            let refusal = if problem.is_open() { "; calls are refused until then" } else { "" };
+            let refusal = if problem.is_open() { format!("; {REFUSED_UNTIL_THEN}") } else { String::new() };
             let advice = meant.map_or_else(|| "give it patterns or words".to_owned(), |it| format!("write {it}"));
             report.hint(format!("{advice}; known types are {}{refusal}", TYPES.join(", ")));
         } else if problem.is_open() {
-            report.hint(REFUSED);
+            report.hint(refused());
         } else if matches!(problem.fault, Fault::NeedsWhole { .. }) {
             report.hint("bound its repetitions, such as {1,64} for +, and leave out ^ and $");
         }

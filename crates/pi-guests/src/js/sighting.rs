@@ -1,0 +1,118 @@
+//! Where in a source the engine's words belong that have no place of their own.
+//!
+//! QuickJS remembers the places of variables, calls and operators, and takes the last of them for whatever fails behind it: a
+//! property that is read of a value, as bundles have it where a variable was, is told where its function begins. But the words
+//! name the property, and the first one of that name behind the place is it.
+
+use pi_extc::Position;
+
+/// Lines behind the place that the engine names in which a property is looked for.
+const MOST_LINES: usize = 60;
+
+const NOT_A_FUNCTION: &str = "not a function";
+
+/// What a message is about.
+pub(super) enum Subject<'a> {
+    /// The property of something that has none.
+    Property(&'a str),
+    /// Something that was called.
+    Callee,
+}
+
+/// Where it was found.
+pub(super) struct Sighting {
+    /// The engine's words, where the source has better ones.
+    pub(super) message: Option<String>,
+    pub(super) position: Position,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn of(message: &'a str) -> Option<Self> {
+        if message == NOT_A_FUNCTION {
+            return Some(Self::Callee);
+        }
+        let rest =
+            ["cannot read property '", "cannot set property '"].iter().find_map(|words| message.strip_prefix(words));
+        let (name, of) = rest?.rsplit_once("' of ")?;
+        let is_name = !name.is_empty() && name.chars().all(is_letter);
+        (is_name && matches!(of, "undefined" | "null")).then_some(Self::Property(name))
+    }
+
+    /// Looks for it in the sources, from the place on that the engine names, if it names one.
+    pub(super) fn sight(&self, texts: &[(String, String)], found: Option<&Position>) -> Option<Sighting> {
+        let text_of = |position: &Position| {
+            texts.iter().find(|(source, _)| *source == position.source).map(|(_, text)| text.as_str())
+        };
+        match (self, found) {
+            (Self::Callee, found) => {
+                let position = found?.clone();
+                let line = line_of(text_of(&position)?, &position)?;
+                let name = callee(line, usize::try_from(position.column.checked_sub(1)?).ok()?)?;
+                Some(Sighting { message: Some(format!("{name} is {NOT_A_FUNCTION}")), position })
+            }
+            (Self::Property(name), Some(position)) => {
+                let text = text_of(position)?;
+                // In whatever way it is named there, such as `const { name } = of`: the engine's place is the better one.
+                if words(line_of(text, position)?, name).next().is_some() {
+                    return None;
+                }
+                let behind = access(text, name, position.line, MOST_LINES)?;
+                Some(Sighting { message: None, position: Position { source: position.source.clone(), ..behind } })
+            }
+            (Self::Property(name), None) => {
+                let sighted = texts.iter().find_map(|(source, text)| {
+                    let position = access(text, name, 1, usize::MAX)?;
+                    Some(Position { source: source.clone(), ..position })
+                });
+                Some(Sighting { message: None, position: sighted? })
+            }
+        }
+    }
+}
+
+fn line_of<'a>(text: &'a str, position: &Position) -> Option<&'a str> {
+    text.lines().nth(usize::try_from(position.line.checked_sub(1)?).ok()?)
+}
+
+/// The first place from a line on at which a property is read or written.
+fn access(text: &str, name: &str, line: u32, most: usize) -> Option<Position> {
+    let first = usize::try_from(line.checked_sub(1)?).ok()?;
+    let is_remark = |line: &str| ["//", "*", "/*"].iter().any(|sign| line.trim_start().starts_with(sign));
+    let mut lines = text.lines().enumerate().skip(first).take(most).filter(|(_, line)| !is_remark(line));
+    let (number, at, written) = lines.find_map(|(number, line)| Some((number, access_in(line, name)?, line)))?;
+    let column = written[..at].chars().count() + 1;
+    Some(Position { source: String::new(), line: u32::try_from(number + 1).ok()?, column: u32::try_from(column).ok()? })
+}
+
+/// Where a line has `.name` or `["name"]`.
+fn access_in(line: &str, name: &str) -> Option<usize> {
+    words(line, name).find(|at| {
+        let before = line[..*at].trim_end();
+        before.ends_with('.') || before.strip_suffix(['\'', '"', '`']).is_some_and(|before| before.ends_with('['))
+    })
+}
+
+/// Where a line has a name that is no part of another one.
+fn words<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_whole =
+        move |at: &usize| !line[..*at].ends_with(is_letter) && !line[at + name.len()..].starts_with(is_letter);
+    line.match_indices(name).map(|(at, _)| at).filter(is_whole)
+}
+
+/// What a line calls at a place in it: `list.nosuch` of `list.nosuch(1)`. Nothing where that is no plain name.
+fn callee(line: &str, column: usize) -> Option<&str> {
+    let at = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+    let is_part = |letter: char| is_letter(letter) || ".?!".contains(letter);
+    let calls = line.match_indices('(').filter_map(|(end, _)| {
+        let name = line[..end].trim_end_matches(is_part);
+        (name.len() < end).then_some((name.len(), end))
+    });
+    // The engine names the place behind the bracket; the map leads to what begins there or before.
+    let (start, end) = calls.filter(|(start, _)| *start <= at).last()?;
+    let name = line[start..end].trim_end_matches(['?', '.', '!']);
+    name.starts_with(|letter: char| is_letter(letter) && !letter.is_numeric()).then_some(name)
+}
+
+fn is_letter(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_' || letter == '$'
+}
