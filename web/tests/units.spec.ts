@@ -57,6 +57,28 @@ for (const [text, expected] of [
   });
 }
 
+/** How deep what is drawn goes. */
+function depth(nodes: readonly Inline[]): number {
+  return Math.max(0, ...nodes.map((node) => ("children" in node ? 1 + depth(node.children) : 0)));
+}
+
+for (const [name, text] of [
+  ["one run of stars", `${"*".repeat(500)}TITLE${"*".repeat(500)}`],
+  ["stars apart", `${"*a ".repeat(400)}TITLE${" a*".repeat(400)}`],
+  ["stars and lines in turn", `${"*a _b ".repeat(150)}TITLE${" b_ a*".repeat(150)}`],
+  ["links in links", `${"[a ".repeat(400)}TITLE${"](https://x.org)".repeat(400)}`],
+  ["links and stars in turn", `${"[*a ".repeat(200)}TITLE${" a*](https://x.org)".repeat(200)}`],
+  ["stars that close and open", "a*".repeat(9000) + "TITLE"],
+] as const) {
+  test(`nesting has an end, and all is still there: ${name}`, () => {
+    const nodes = parseInline(text);
+    expect(depth(nodes)).toBeLessThanOrEqual(12);
+    const said = brief(nodes).replace(/<[^>]*>/g, "");
+    expect(said).toContain("TITLE");
+    expect(said.replace(/[^a-z]/g, "").length).toBeGreaterThanOrEqual((text.match(/\b[ab]\b/g) ?? []).length);
+  });
+}
+
 test("blocks are told apart", () => {
   const text = "# T\n\npara\nmore\n\n- a\n  - b\n- [x] c\n\n1. one\n2. two\n\n> q\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n---\n\n```rs\nfn f() {}\n```\n";
   expect(parseBlocks(text).map((block) => block.type)).toEqual(["heading", "paragraph", "list", "list", "quote", "table", "rule", "code"]);
