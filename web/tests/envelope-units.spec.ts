@@ -208,10 +208,29 @@ test.describe("the strip", () => {
   });
 
   test("gives each segment its share, and the smallest enough to be seen", () => {
-    expect(edges([50, 25, 25], 100)).toEqual([49, 74, 100]);
+    expect(edges([50, 25, 25], 100)).toEqual([50, 75, 100]);
     expect(edges([0, 0], 10)).toEqual([5, 10]);
     expect(edges([1000, 1], 100)).toEqual([97, 100]);
     expect(edges([1, 1, 1, 1], 4)).toEqual([1, 2, 3, 4]);
+    expect(edges([5, 5000, 5, 5000, 5], 1000)).toEqual([3, 499, 502, 997, 1000]);
+  });
+
+  test("is as wide as its tokens, however many small ones there are, and jumps nowhere", () => {
+    const width = 1200;
+    let before: number | undefined;
+    for (let small = 0; small <= 600; small += 1) {
+      const sizes = [20_000, ...Array.from({ length: small }, () => 10), 10_000];
+      const ends = edges(sizes, width);
+      const all = 30_000 + small * 10;
+      const large = ends[0] ?? 0;
+      expect(Math.abs(large - (20_000 / all) * width), `with ${small}`).toBeLessThanOrEqual(width * 0.08 + 1);
+      expect(Math.abs(large - (before ?? large)), `with ${small}`).toBeLessThanOrEqual(3);
+      before = large;
+    }
+    // What has no pixel of its own is found in its neighbour.
+    const crowd = layout(Array.from({ length: 2000 }, () => ({ kind: "text", tokens: 1, cache: "unknown" }) as const), 300);
+    expect(crowd.stretches.every((stretch) => stretch.width > 0)).toBe(true);
+    expect(crowd.stretches.at(-1)?.last).toBe(1999);
   });
 
   test("has a notch where the cache broke", () => {
@@ -231,7 +250,7 @@ test.describe("the strip", () => {
     const [end] = edges([900, 100], 1000);
     expect(drawn(undefined)).toEqual([`cached 0+${end}`, `uncached ${end}+${1000 - (end ?? 0)}`]);
     // By the middle of the first segment all of it would count as read.
-    expect(drawn({ input: 250, cacheRead: 200, cacheWrite: 50 })).toEqual(["cached 0+399", "written 399+100", "uncached 499+501"]);
+    expect(drawn({ input: 250, cacheRead: 200, cacheWrite: 50 })).toEqual(["cached 0+400", "written 400+100", "uncached 500+500"]);
     expect(drawn({ input: 0, cacheRead: 500, cacheWrite: 0 })).toEqual(["cached 0+1000"]);
   });
 
