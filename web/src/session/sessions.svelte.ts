@@ -50,6 +50,8 @@ class Sessions {
         this.readSoon("all");
       }
     });
+    // Runs begin and end without commands as well: by what waits, by extensions, and after the command was answered.
+    asking.onwork = () => this.readSoon("open");
     link.onEvent((event) => {
       switch (event.type) {
         case "session_created":
