@@ -17,6 +17,8 @@ export interface Listed {
   name: string;
   cwd: string;
   cost: number | undefined;
+  /** Some of it has no price that is known: it was that much, or more. */
+  isCostLeast: boolean;
   updatedAt: number;
   messageCount: number;
   file: string | undefined;
@@ -201,6 +203,7 @@ function ofLoaded(session: ListedSession): Listed {
     name: session.sessionName ?? titleOf(session.firstMessage ?? ""),
     cwd: session.cwd ?? "",
     cost: session.cost,
+    isCostLeast: session.costAtLeast === true,
     updatedAt: Date.parse(session.updatedAt ?? session.createdAt),
     messageCount: session.messageCount,
     file: session.sessionFile,
@@ -215,6 +218,7 @@ function ofStored(session: ListedStoredSession): Listed {
     name: session.sessionName ?? titleOf(session.firstMessage ?? ""),
     cwd: session.cwd,
     cost: session.cost,
+    isCostLeast: session.costAtLeast === true,
     updatedAt: Date.parse(session.updatedAt ?? session.createdAt),
     messageCount: session.messageCount,
     file: session.sessionFile,

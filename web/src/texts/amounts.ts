@@ -11,6 +11,11 @@ export function money(dollars: number): string {
   return `$${dollars.toFixed(digits)}`;
 }
 
+/** The same of what may have been more. */
+export function moneyAtLeast(dollars: number, isLeast: boolean): string {
+  return `${isLeast ? "≥ " : ""}${money(dollars)}`;
+}
+
 function locale(): string {
   return currentLanguage() === "zh" ? "zh-Hans" : "en";
 }
