@@ -17,7 +17,7 @@ test("nothing that a model, a tool, a file or a person wrote is run", async ({ p
   const name = "<img src=x onerror=window.hacked=1>.txt";
   await desk.server.write(`project/${name}`, PAYLOADS.join("\n"));
   desk.model.says(
-    { thinking: PAYLOADS[1] ?? "", text: PAYLOADS.join("\n\n"), calls: [{ name: "bash", arguments: { command: `cat *.txt; echo '${(PAYLOADS[2] ?? "").replaceAll("'", "")}'` } }] },
+    { thinking: PAYLOADS[1] ?? "", text: PAYLOADS.join("\n\n"), calls: [{ name: "bash", arguments: { command: `cat *.txt; echo \u202e/dev/null; echo '${(PAYLOADS[2] ?? "").replaceAll("'", "")}'` } }] },
     { calls: [{ name: "<script>x</script>", arguments: { "<b>": "<i>" } }] },
     { text: "Done." },
   );
@@ -29,6 +29,7 @@ test("nothing that a model, a tool, a file or a person wrote is run", async ({ p
   await page.keyboard.press("Escape");
   await page.keyboard.press("Alt+o");
   await page.keyboard.press("Alt+t");
+  await expect(page.locator("[data-tool=bash] .target")).toHaveAttribute("title", /echo \\u\{202e\}\/dev\/null/);
   await expect(page.locator("[data-tool=bash] pre").first()).toContainText("<script>window.hacked = 1</script>");
   await desk.editor(page).pressSequentially("@img");
   await expect(page.getByRole("option").first()).toContainText("onerror");
