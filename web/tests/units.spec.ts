@@ -7,6 +7,7 @@ import { originOf, shownName } from "../src/chat/origin";
 import { complete, matching, triggerAt } from "../src/chat/complete";
 import { keyName } from "../src/chat/keys";
 import { tail } from "../src/chat/output";
+import { visible } from "../src/chat/visible";
 import { tokens } from "../src/code/tokens";
 import { parsePatch, words } from "../src/diff/patch";
 import { type Block, Growing, parseBlocks } from "../src/markdown/blocks";
@@ -78,6 +79,20 @@ for (const [name, text] of [
     expect(said.replace(/[^a-z]/g, "").length).toBeGreaterThanOrEqual((text.match(/\b[ab]\b/g) ?? []).length);
   });
 }
+
+test("what turns a line around or cannot be seen is shown by its number, and lines stay lines", () => {
+  expect(visible("rm -rf \u202e/\u202c\n\tls\u0007")).toBe("rm -rf \\u{202e}/\\u{202c}\n\tls\u2407");
+});
+
+test("a table has so many cells and no more, and what is left is still there", () => {
+  const columns = 400;
+  const row = `${"|x".repeat(columns)}|`;
+  const text = [row, "|-".repeat(columns) + "|", ...Array.from({ length: 150 }, () => row)].join("\n");
+  const blocks = parseBlocks(text);
+  const cells = blocks.flatMap((block) => (block.type === "table" ? block.rows : [])).reduce((sum, one) => sum + one.length, 0);
+  expect(cells).toBeLessThanOrEqual(20_000);
+  expect(blocks.map((block) => block.type)).toEqual(["table", "paragraph"]);
+});
 
 test("blocks are told apart", () => {
   const text = "# T\n\npara\nmore\n\n- a\n  - b\n- [x] c\n\n1. one\n2. two\n\n> q\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n---\n\n```rs\nfn f() {}\n```\n";
