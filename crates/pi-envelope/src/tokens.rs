@@ -99,17 +99,3 @@ fn mark_cached(envelope: &mut Envelope, usage: &Usage, counted: u64, sent: u64) 
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_estimated_as_the_page_estimates_them() {
-        let cases: Vec<(String, u64)> =
-            serde_json::from_str(include_str!("../tests/estimates.json")).expect("it is ours");
-        for (text, count) in cases {
-            assert_eq!(estimate(&text), Tokens { count, how: Counted::Estimated }, "{text}");
-        }
-    }
-}
