@@ -24,6 +24,11 @@ export function currentLanguage(): Language {
   return language;
 }
 
+/** How times are written in it. */
+export function currentLocale(): string {
+  return language === "zh" ? "zh-Hans" : "en";
+}
+
 /** Chooses the language that was chosen before, or the browser's. Called once, before anything is shown. */
 export async function loadLanguage(): Promise<void> {
   const stored = readStored();

@@ -47,6 +47,65 @@ test("who never was in the session is told too, and that it is over", async ({ p
   await expect(bar).toHaveCount(0);
 });
 
+test("keys of somebody who writes decide nothing, and a key leads to the question", async ({ page, desk }) => {
+  desk.model.says({ calls: [{ name: "bash", arguments: { command: "echo allowed" } }] }, { text: "I may not." }, { calls: [{ name: "bash", arguments: { command: "echo again" } }] }, { text: "I may." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Write it");
+  const question = page.getByRole("region", { name: "A question for you" });
+  await expect(question).toBeVisible();
+  // The editor was empty, and has the focus still.
+  await expect(desk.editor(page)).toBeFocused();
+  await page.keyboard.type("2 more things");
+  await expect(desk.editor(page)).toHaveValue("2 more things");
+  await expect(question).toBeVisible();
+  await expect(page.locator("[aria-live=assertive]").filter({ hasText: "Alt+A" })).toHaveCount(1);
+  await page.keyboard.press("Alt+a");
+  await expect(question).toBeFocused();
+  // Nothing is chosen by who only goes on.
+  await page.keyboard.press("Enter");
+  await expect(question).toBeVisible();
+  await page.keyboard.press("1");
+  await desk.settled(page);
+  await expect(page.locator("[data-tool=bash]")).toHaveAttribute("data-status", "denied");
+  await expect(desk.editor(page)).toHaveValue("2 more things");
+});
+
+test("a question that takes a focus which nobody had waits until the keys are quiet", async ({ page, desk }) => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  desk.model.says({ text: "Wait.", hold: held, calls: [{ name: "bash", arguments: { command: "echo allowed" } }] }, { text: "It is done." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Write it");
+  await expect(page.getByText("Wait.")).toBeVisible();
+  await desk.editor(page).evaluate((node) => (node as HTMLElement).blur());
+  // Keys that come at once with the card, whenever that is.
+  await page.evaluate(() => {
+    new MutationObserver((_, observer) => {
+      const card = document.querySelector("[data-question]");
+      if (card !== null && document.activeElement === card) {
+        observer.disconnect();
+        card.dispatchEvent(new KeyboardEvent("keydown", { key: "2", bubbles: true, cancelable: true }));
+        document.body.dataset["pressed"] = "yes";
+      }
+    }).observe(document.body, { childList: true, subtree: true, attributes: true });
+  });
+  release();
+  const question = page.getByRole("region", { name: "A question for you" });
+  await expect(question).toBeFocused();
+  await expect(page.locator("body[data-pressed=yes]")).toHaveCount(1);
+  await expect(question).toBeVisible();
+  await expect(async () => {
+    await page.keyboard.press("2");
+    await expect(question).toHaveCount(0, { timeout: 1500 });
+  }).toPass();
+  await desk.settled(page);
+  await expect(page.locator("[data-tool=bash]")).toHaveAttribute("data-status", "done");
+});
+
 test("the whole command is seen before it is decided about, line by line", async ({ page, desk }) => {
   const command = `set -e\necho building ${"the project ".repeat(30)}\n# all is well\necho REALLY > owned.txt`;
   desk.model.says({ calls: [{ name: "bash", arguments: { command } }] }, { text: "I may not." });

@@ -5,7 +5,7 @@ import { bind, collect, openEmbedded, openText } from "../src/envelope/model/alb
 import { bytes, dollars, grouped, isCount, moment, percent, short, signed } from "../src/envelope/model/amount";
 import { cut, isShowable, lineLimit, minimap, sections } from "../src/envelope/model/cap";
 import { chunks } from "../src/envelope/model/chunks";
-import { divide, price, tokens, total, totals } from "../src/envelope/model/count";
+import { divide, estimated, price, tokens, total, totals } from "../src/envelope/model/count";
 import { diff } from "../src/envelope/model/diff";
 import { type Envelope, entries, KINDS, type Segment } from "../src/envelope/model/format";
 import { compare, fold } from "../src/envelope/model/lines";
@@ -17,7 +17,7 @@ import { toHtml, toMarkdown } from "../src/envelope/model/save";
 import { marked, matches } from "../src/envelope/model/search";
 import { edges, inTheirs, layout, piecesOf, stretchOf } from "../src/envelope/model/strip";
 import { columns, compactedFrom, previousTurn } from "../src/envelope/model/timeline";
-import { squarify, tiles, tree } from "../src/envelope/model/treemap";
+import { squarify, switchRows, tiles, title, tree } from "../src/envelope/model/treemap";
 import { everyKind, giant, hostile, long, session } from "./envelope/sample";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -155,6 +155,13 @@ test.describe("tokens", () => {
     }
   });
 
+  test("are estimated as pi itself estimates them", () => {
+    const cases = JSON.parse(readFileSync(new URL("../../crates/pi-envelope/tests/estimates.json", import.meta.url), "utf8")) as [string, number][];
+    for (const [text, count] of cases) {
+      expect(estimated(text), text).toBe(count);
+    }
+  });
+
   test("of the provider leave a residual, and wrong claims are told", () => {
     const envelope = everyKind();
     expect(totals(envelope).provider).toEqual({ sent: 8817, residual: 41, byCache: { cached: 2547, written: 4900, uncached: 1370 } });
@@ -208,10 +215,29 @@ test.describe("the strip", () => {
   });
 
   test("gives each segment its share, and the smallest enough to be seen", () => {
-    expect(edges([50, 25, 25], 100)).toEqual([49, 74, 100]);
+    expect(edges([50, 25, 25], 100)).toEqual([50, 75, 100]);
     expect(edges([0, 0], 10)).toEqual([5, 10]);
     expect(edges([1000, 1], 100)).toEqual([97, 100]);
     expect(edges([1, 1, 1, 1], 4)).toEqual([1, 2, 3, 4]);
+    expect(edges([5, 5000, 5, 5000, 5], 1000)).toEqual([3, 499, 502, 997, 1000]);
+  });
+
+  test("is as wide as its tokens, however many small ones there are, and jumps nowhere", () => {
+    const width = 1200;
+    let before: number | undefined;
+    for (let small = 0; small <= 600; small += 1) {
+      const sizes = [20_000, ...Array.from({ length: small }, () => 10), 10_000];
+      const ends = edges(sizes, width);
+      const all = 30_000 + small * 10;
+      const large = ends[0] ?? 0;
+      expect(Math.abs(large - (20_000 / all) * width), `with ${small}`).toBeLessThanOrEqual(width * 0.08 + 1);
+      expect(Math.abs(large - (before ?? large)), `with ${small}`).toBeLessThanOrEqual(3);
+      before = large;
+    }
+    // What has no pixel of its own is found in its neighbour.
+    const crowd = layout(Array.from({ length: 2000 }, () => ({ kind: "text", tokens: 1, cache: "unknown" }) as const), 300);
+    expect(crowd.stretches.every((stretch) => stretch.width > 0)).toBe(true);
+    expect(crowd.stretches.at(-1)?.last).toBe(1999);
   });
 
   test("has a notch where the cache broke", () => {
@@ -231,7 +257,7 @@ test.describe("the strip", () => {
     const [end] = edges([900, 100], 1000);
     expect(drawn(undefined)).toEqual([`cached 0+${end}`, `uncached ${end}+${1000 - (end ?? 0)}`]);
     // By the middle of the first segment all of it would count as read.
-    expect(drawn({ input: 250, cacheRead: 200, cacheWrite: 50 })).toEqual(["cached 0+399", "written 399+100", "uncached 499+501"]);
+    expect(drawn({ input: 250, cacheRead: 200, cacheWrite: 50 })).toEqual(["cached 0+400", "written 400+100", "uncached 500+500"]);
     expect(drawn({ input: 0, cacheRead: 500, cacheWrite: 0 })).toEqual(["cached 0+1000"]);
   });
 
@@ -284,6 +310,41 @@ test.describe("the treemap", () => {
     expect(memory?.sources[0]?.switch).toEqual({ type: "source", sourceId: "memory:AGENTS.md", enabled: false });
     expect(tiles(found, 900, 460).every(({ area }) => Number.isInteger(area.x) && area.x + area.width <= 900)).toBe(true);
   });
+});
+
+test("switches tell what those save that are on now, with their lines in the prompt", () => {
+  const tool = (name: string, length: number) => ({ name, description: "d".repeat(length), parameters: "", schema: {} });
+  const envelope: Envelope = {
+    version: "1.0",
+    messages: [
+      {
+        id: "system",
+        role: "system",
+        timestamp: 1,
+        segments: [
+          { kind: "system_prompt", content: `\n\nTools:\n- read: ${"r".repeat(33)}\n- edit: ${"e".repeat(33)}`, collapsed: true, meta: { id: "system/tools", tokens: { count: 24, how: "counted" } } },
+          { kind: "tool_overview", items: [tool("read", 94), tool("edit", 194), tool("fetch", 293)], collapsed: true, meta: { origin: { from: "built_in" }, tokens: { count: 150, how: "counted" } } },
+        ],
+      },
+    ],
+  };
+  const rows = (active: string[]) => {
+    const tools = ["read", "edit", "fetch", "late"].map((name) => ({ name, description: "x".repeat(36), active: active.includes(name), source: "builtin" }));
+    const sources = [{ sourceId: "tools:builtin", kind: "tools", name: "built in", enabled: true, tokens: { count: 777, how: "counted" } }] as const;
+    const switchable = { sources, tools };
+    return switchRows(envelope, tree(envelope, switchable), switchable).map(({ name, isOn, tokens: count, isLeast }) => `${name} ${isOn ? "on" : "off"} ${isLeast ? "≥ " : ""}${count}`);
+  };
+  expect(rows(["read", "edit", "fetch"])).toEqual(["built in on ≥ 172", "fetch on 75", "edit on ≥ 61", "read on ≥ 36", "late off ≥ 10"]);
+  expect(rows(["read", "fetch"])).toEqual(["built in on ≥ 111", "fetch on 75", "edit off ≥ 61", "read on ≥ 36", "late off ≥ 10"]);
+  // What was turned on since then was not sent yet: the server has counted it.
+  expect(rows(["read", "late"])[0]).toBe("built in on ≥ 777");
+});
+
+test("calls and their results are told by what they are about", () => {
+  const names = tree(everyKind()).flatMap((branch) => branch.sources.flatMap((source) => source.items.map((item) => item.name)));
+  expect(names.filter((name) => name.startsWith("read "))).toEqual(["read src/parser.rs", "read src/parser.rs"]);
+  expect(title({ kind: "tool_call_request", toolName: "odd", arguments: { count: 3, what: "first\nwords" }, collapsed: true })).toBe("odd first words");
+  expect(title({ kind: "tool_call_result", toolName: "read", result: "", success: true, collapsed: true })).toBe("read");
 });
 
 test("texts are cut between characters, in blocks", () => {

@@ -17,7 +17,7 @@ test("nothing that a model, a tool, a file or a person wrote is run", async ({ p
   const name = "<img src=x onerror=window.hacked=1>.txt";
   await desk.server.write(`project/${name}`, PAYLOADS.join("\n"));
   desk.model.says(
-    { thinking: PAYLOADS[1] ?? "", text: PAYLOADS.join("\n\n"), calls: [{ name: "bash", arguments: { command: `cat *.txt; echo '${(PAYLOADS[2] ?? "").replaceAll("'", "")}'` } }] },
+    { thinking: PAYLOADS[1] ?? "", text: PAYLOADS.join("\n\n"), calls: [{ name: "bash", arguments: { command: `cat *.txt; echo \u202e/dev/null; echo '${(PAYLOADS[2] ?? "").replaceAll("'", "")}'` } }] },
     { calls: [{ name: "<script>x</script>", arguments: { "<b>": "<i>" } }] },
     { text: "Done." },
   );
@@ -29,6 +29,7 @@ test("nothing that a model, a tool, a file or a person wrote is run", async ({ p
   await page.keyboard.press("Escape");
   await page.keyboard.press("Alt+o");
   await page.keyboard.press("Alt+t");
+  await expect(page.locator("[data-tool=bash] .target")).toHaveAttribute("title", /echo \\u\{202e\}\/dev\/null/);
   await expect(page.locator("[data-tool=bash] pre").first()).toContainText("<script>window.hacked = 1</script>");
   await desk.editor(page).pressSequentially("@img");
   await expect(page.getByRole("option").first()).toContainText("onerror");
@@ -51,6 +52,50 @@ test("a giant answer and a deeply nested one leave the page alive", async ({ pag
     await desk.settled(page);
   }
   await expect(page.getByText("Still here.")).toBeVisible();
+});
+
+test("marks in marks without an end are shown as they were written, and after a reload too", async ({ page, desk }) => {
+  desk.model.says({ text: `${"[a ".repeat(500)}LINK${"](https://x.org)".repeat(500)}` }, { text: `${"*".repeat(500)}TITLE${"*".repeat(500)}` }, { text: "Still here." });
+  await desk.enter(page);
+  await desk.begin(page);
+  for (const words of ["links", "stars", "alive?"]) {
+    await desk.say(page, words);
+    await desk.settled(page);
+  }
+  await expect(page.getByText("Still here.")).toBeVisible();
+  await page.reload();
+  await expect(page.getByText("Still here.")).toBeVisible();
+  await expect(page.getByText("TITLE")).toBeVisible();
+  await expect(page.locator("[data-undrawn]")).toHaveCount(0);
+});
+
+test("a message that cannot be drawn is shown as it was written, and the others are drawn", async ({ page, desk }) => {
+  desk.allow(/./);
+  const id = "11111111-2222-7333-8444-777777777777";
+  const timestamp = "2026-11-15T10:00:00.000Z";
+  const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } };
+  const said = { role: "assistant", provider: "openai", model: "scripted", api: "openai-completions", usage, stopReason: "stop", timestamp: 1 };
+  const lines = [
+    { type: "session", version: 3, id, timestamp, cwd: `${desk.server.folder}/project` },
+    { type: "message", id: "a", parentId: null, timestamp, message: { role: "user", content: "Say something", timestamp: 1 } },
+    { type: "message", id: "b", parentId: "a", timestamp, message: { ...said, content: [{ type: "text", text: "The odd one" }] } },
+    { type: "message", id: "c", parentId: "b", timestamp, message: { ...said, content: [{ type: "text", text: "The good one" }] } },
+  ];
+  await desk.server.write(sessionFile(desk.server, `2026-11-15T10-00-00-000Z_${id}`), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+  // A server that leaves out what every answer has.
+  await page.routeWebSocket(/\/ws/, (client) => {
+    const server = client.connectToServer();
+    const cut = (_: string, value: unknown) => {
+      const isOdd = typeof value === "object" && value !== null && "usage" in value && "role" in value && JSON.stringify(value).includes("odd one");
+      return isOdd ? { ...value, usage: { ...usage, cost: undefined } } : value;
+    };
+    server.onMessage((message) => client.send(JSON.stringify(JSON.parse(String(message), cut))));
+  });
+  await desk.enter(page);
+  await page.locator("[data-session] .open").first().click();
+  await expect(page.getByText("The good one")).toBeVisible();
+  await expect(page.locator("[data-undrawn]")).toContainText("The odd one");
+  await expect(page.locator("[data-role=user]")).toHaveText(/Say something/);
 });
 
 test("the policy of the page stops what gets past everything else", async ({ page, desk }) => {

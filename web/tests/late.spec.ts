@@ -180,3 +180,31 @@ test.describe("a reading that is overtaken", () => {
     await expect(page.locator("[data-role=user], [data-role=compactionSummary]")).toHaveText([/first question/, /summarised/, /second question/], { timeout: 8000 });
   });
 });
+
+test.describe("a compaction inside a run", () => {
+  // Whatever is said is too much, so that every answer is followed by a compaction.
+  test.use({ settings: { compaction: { keepRecentTokens: 20, reserveTokens: 127_000 } } });
+
+  test("nothing is shown twice when it is read as the run ends", async ({ page, desk }) => {
+    // Everything comes in its order, and late: the end of the run is told while what was compacted is read.
+    await page.routeWebSocket(/\/ws/, (client: WebSocketRoute) => {
+      const server = client.connectToServer();
+      server.onMessage((message) => void setTimeout(() => client.send(message), 300));
+    });
+    desk.model.otherwise({ text: "Understood, and here is what there is to say about it." });
+    await desk.enter(page);
+    await desk.begin(page);
+    for (const words of ["The first thing to do", "The second thing to do", "The third thing to do"]) {
+      await desk.say(page, words);
+      await desk.settled(page);
+      await expect(page.locator("[data-role=user]").filter({ hasText: words })).toHaveCount(1);
+    }
+    await expect(page.locator("[data-role=compactionSummary]").first()).toBeVisible();
+    await expect(page.locator("[data-role=user]").last()).toContainText("The third thing to do");
+    for (const words of ["first", "second", "third"]) {
+      expect(await page.locator("[data-role=user]").filter({ hasText: words }).count()).toBeLessThanOrEqual(1);
+    }
+    const entries = await page.locator("[data-entry]").evaluateAll((nodes) => nodes.map((node) => node.getAttribute("data-entry")));
+    expect(new Set(entries).size).toBe(entries.length);
+  });
+});

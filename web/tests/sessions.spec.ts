@@ -31,6 +31,31 @@ test("sessions are found, closed, resumed and deleted", async ({ page, desk }) =
   await expect(line("fix the lexer")).toHaveCount(1);
 });
 
+test("the list says that a session works as long as it does, also by what waited", async ({ page, desk, second }) => {
+  const [first, next] = [gate(), gate()];
+  desk.model.says({ text: "One.", hold: first.opened }, { text: "Two.", hold: next.opened });
+  await desk.enter(page);
+  const other = await second();
+  const session = await desk.begin(page);
+  await desk.say(page, "begin");
+  await expect(page.getByText("One.")).toBeVisible();
+  await desk.say(page, "and then", "Alt+Enter");
+  const lines = [page, other].map((one) => one.locator(`[data-session="${session}"]`));
+  for (const line of lines) {
+    await expect(line).toHaveAttribute("data-state", "working");
+  }
+  first.open();
+  await expect(page.getByText("Two.")).toBeVisible();
+  for (const line of lines) {
+    await expect(line).toHaveAttribute("data-state", "working");
+  }
+  next.open();
+  await desk.settled(page);
+  for (const line of lines) {
+    await expect(line).toHaveAttribute("data-state", "open");
+  }
+});
+
 test("the tree goes back, with a label, and a fork goes on in a new file", async ({ page, desk }) => {
   desk.model.otherwise({ text: "Answered." });
   await desk.enter(page);

@@ -7,6 +7,7 @@ import { originOf, shownName } from "../src/chat/origin";
 import { complete, matching, triggerAt } from "../src/chat/complete";
 import { keyName } from "../src/chat/keys";
 import { tail } from "../src/chat/output";
+import { visible } from "../src/chat/visible";
 import { tokens } from "../src/code/tokens";
 import { parsePatch, words } from "../src/diff/patch";
 import { type Block, Growing, parseBlocks } from "../src/markdown/blocks";
@@ -56,6 +57,42 @@ for (const [text, expected] of [
     expect(brief(parseInline(text))).toBe(expected);
   });
 }
+
+/** How deep what is drawn goes. */
+function depth(nodes: readonly Inline[]): number {
+  return Math.max(0, ...nodes.map((node) => ("children" in node ? 1 + depth(node.children) : 0)));
+}
+
+for (const [name, text] of [
+  ["one run of stars", `${"*".repeat(500)}TITLE${"*".repeat(500)}`],
+  ["stars apart", `${"*a ".repeat(400)}TITLE${" a*".repeat(400)}`],
+  ["stars and lines in turn", `${"*a _b ".repeat(150)}TITLE${" b_ a*".repeat(150)}`],
+  ["links in links", `${"[a ".repeat(400)}TITLE${"](https://x.org)".repeat(400)}`],
+  ["links and stars in turn", `${"[*a ".repeat(200)}TITLE${" a*](https://x.org)".repeat(200)}`],
+  ["stars that close and open", "a*".repeat(9000) + "TITLE"],
+] as const) {
+  test(`nesting has an end, and all is still there: ${name}`, () => {
+    const nodes = parseInline(text);
+    expect(depth(nodes)).toBeLessThanOrEqual(12);
+    const said = brief(nodes).replace(/<[^>]*>/g, "");
+    expect(said).toContain("TITLE");
+    expect(said.replace(/[^a-z]/g, "").length).toBeGreaterThanOrEqual((text.match(/\b[ab]\b/g) ?? []).length);
+  });
+}
+
+test("what turns a line around or cannot be seen is shown by its number, and lines stay lines", () => {
+  expect(visible("rm -rf \u202e/\u202c\n\tls\u0007")).toBe("rm -rf \\u{202e}/\\u{202c}\n\tls\u2407");
+});
+
+test("a table has so many cells and no more, and what is left is still there", () => {
+  const columns = 400;
+  const row = `${"|x".repeat(columns)}|`;
+  const text = [row, "|-".repeat(columns) + "|", ...Array.from({ length: 150 }, () => row)].join("\n");
+  const blocks = parseBlocks(text);
+  const cells = blocks.flatMap((block) => (block.type === "table" ? block.rows : [])).reduce((sum, one) => sum + one.length, 0);
+  expect(cells).toBeLessThanOrEqual(20_000);
+  expect(blocks.map((block) => block.type)).toEqual(["table", "paragraph"]);
+});
 
 test("blocks are told apart", () => {
   const text = "# T\n\npara\nmore\n\n- a\n  - b\n- [x] c\n\n1. one\n2. two\n\n> q\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n---\n\n```rs\nfn f() {}\n```\n";

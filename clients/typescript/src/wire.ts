@@ -1690,6 +1690,10 @@ cwd?: string,
  */
 cost?: number, 
 /**
+ * `true` if the price of some tokens is not known, and `cost` is what they cost at least. Not told of others.
+ */
+costAtLeast?: boolean, 
+/**
  * When something was said last, ISO 8601.
  */
 updatedAt?: string, 
@@ -1730,6 +1734,10 @@ outsideRoots?: boolean,
  * US dollars so far.
  */
 cost?: number, 
+/**
+ * `true` if the price of some tokens is not known, and `cost` is what they cost at least. Not told of others.
+ */
+costAtLeast?: boolean, 
 /**
  * When something was said last, ISO 8601.
  */

@@ -254,3 +254,11 @@ fn spans_that_do_not_fit_are_refused() {
     let said = Said::new("e".into(), serde_json::from_value::<Message>(bash).unwrap(), Provenance::usual(Origin::User));
     assert_eq!(said.with_spans(vec![span(0, 0..1)]), Err(SpanError::NoText { index: 0 }));
 }
+
+#[test]
+fn texts_are_estimated_as_the_page_estimates_them() {
+    let cases: Vec<(String, u64)> = serde_json::from_str(include_str!("estimates.json")).unwrap();
+    for (text, count) in cases {
+        assert_eq!(estimate(&text), Tokens { count, how: Counted::Estimated }, "{text}");
+    }
+}

@@ -16,10 +16,15 @@ use pi_session::{
     file::OpenError,
     tree::stamp_of,
 };
-use pi_transcript::{Header, SessionInfo, Usage, json::Amount};
+use pi_transcript::{Header, SessionInfo, Spent, Usage, json::Amount};
 use pi_wire::{Error, error::SessionPathError};
 
-use crate::{door::Secret, journal::Berth, room::Account, roots::destination};
+use crate::{
+    door::Secret,
+    journal::Berth,
+    room::{Account, Bill},
+    roots::destination,
+};
 
 /// A session file that a client may load: below the folder of all sessions, or below any `.pi/sessions`.
 ///
@@ -271,12 +276,14 @@ pub(crate) fn unread(berth: &Berth) -> (SessionInfo, Account) {
 }
 
 /// In US dollars, where anybody has a price. A very long session would have to be read for it from end to end.
-pub(crate) fn cost(stored: &Stored, spent: impl FnOnce(&Stored) -> io::Result<Usage>) -> Option<Amount> {
+pub(crate) fn cost(stored: &Stored, spent: impl FnOnce(&Stored) -> io::Result<Usage>) -> Option<Bill> {
     if stored.skipped > 0 {
         return None;
     }
-    let spent = spent(stored).ok()?.cost.spent().least();
-    Amount::try_from(spent).ok().filter(|_| spent > 0.0)
+    let spent = spent(stored).ok()?.cost.spent();
+    let is_least = !matches!(spent, Spent::Exact(_));
+    let sum = Amount::try_from(spent.least()).ok().filter(|_| spent.least() > 0.0)?;
+    Some(Bill { sum, is_least })
 }
 
 #[cfg(test)]

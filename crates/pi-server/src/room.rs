@@ -105,11 +105,19 @@ pub enum Standing {
     Removed,
 }
 
+/// What a session has cost, in US dollars.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bill {
+    pub sum: Amount,
+    /// Some tokens have no price that is known: it was that much, or more.
+    pub is_least: bool,
+}
+
 /// What lists tell of a session beyond its state.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Account {
-    /// US dollars so far; nothing if nobody has a price.
-    pub cost: Option<Amount>,
+    /// What it has cost so far; nothing if nobody has a price.
+    pub cost: Option<Bill>,
     /// When somebody spoke last, ISO 8601.
     pub updated_at: Option<String>,
     /// What the person said first, so far as lists tell it.
@@ -484,7 +492,8 @@ impl Room {
         let account = match session.overview().await {
             // A compaction changes what the model is shown, and neither how the session began nor how much was said in it.
             Ok(Overview { stats, opening }) => Account {
-                cost: Some(stats.cost).filter(|cost| cost.as_f64() > 0.0),
+                cost: (stats.cost.as_f64() > 0.0)
+                    .then(|| Bill { is_least: stats.cost_at_least == Some(true), sum: stats.cost }),
                 updated_at,
                 opening,
                 messages: Some(stats.total_messages),

@@ -2,6 +2,7 @@
 import type { JsonValue } from "pi-client";
 import type { IconName } from "../parts/Icon.svelte";
 import { t } from "../texts";
+import { visible } from "./visible";
 
 export interface Title {
   icon: IconName;
@@ -10,6 +11,11 @@ export interface Title {
 }
 
 export function titleOf(name: string, args: Record<string, JsonValue>): Title {
+  const { target, ...title } = asWritten(name, args);
+  return { ...title, target: visible(target) };
+}
+
+function asWritten(name: string, args: Record<string, JsonValue>): Title {
   const text = (key: string) => (typeof args[key] === "string" ? args[key] : "");
   switch (name) {
     case "read":

@@ -29,8 +29,9 @@ export interface Item {
 const LARGEST = 150_000;
 /** Quotes and lists in each other; what is deeper is shown as it is. */
 const DEEPEST = 16;
-/** Rows of a table that are read. */
+/** Rows of a table that are read, and cells: each of them is an element. What follows is a paragraph. */
 const MOST_ROWS = 2000;
+const MOST_CELLS = 20_000;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$/;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
@@ -136,7 +137,7 @@ function readBlock(lines: string[], at: number, depth: number): [Block, number] 
   if (line.includes("|") && delimiters !== undefined && DELIMITERS.test(delimiters)) {
     const head = cells(line);
     const align = cells(delimiters).map(alignment);
-    if (head.length === align.length) {
+    if (head.length === align.length && head.length <= MOST_CELLS) {
       return readTable(lines, at, head, align);
     }
   }
@@ -249,7 +250,7 @@ function readItem(lines: string[], depth: number): Item {
 function readTable(lines: string[], at: number, head: string[], align: Align[]): [Block, number] {
   const rows: Inline[][][] = [];
   let end = at + 2;
-  while (end < lines.length && rows.length < MOST_ROWS) {
+  while (end < lines.length && rows.length < MOST_ROWS && (rows.length + 1) * align.length <= MOST_CELLS) {
     const line = lines[end] as string;
     if (line.trim() === "" || !line.includes("|")) {
       break;

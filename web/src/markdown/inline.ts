@@ -10,7 +10,7 @@ export type Inline =
   | { type: "link"; href: string; children: Inline[]; isPicture?: true }
   | { type: "break" };
 
-/** Deeper nesting than this is shown as it was written. */
+/** Deeper nesting than this is shown as it was written: whoever draws it goes as deep, and has no more room than a call stack. */
 const DEEPEST = 12;
 /** Longer texts are not searched for marks: nobody emphasises in them, and looking costs. */
 const LONGEST = 40_000;
@@ -32,11 +32,11 @@ interface Bracket {
 
 type Piece = Inline | Delimiter | Bracket;
 
-export function parseInline(text: string, depth = 0): Inline[] {
-  if (depth > DEEPEST || text.length > LONGEST) {
-    return [{ type: "text", text }];
-  }
-  return new Reader(text, depth).read();
+/** How deep the pieces are that have others in them. */
+type Depths = Map<Piece, number>;
+
+export function parseInline(text: string): Inline[] {
+  return text.length > LONGEST ? [{ type: "text", text }] : new Reader(text).read();
 }
 
 /** The address of a link if it leads to where a link may lead. */
@@ -52,10 +52,10 @@ class Reader {
   /** Lengths of backtick runs that have no end; looked for once. */
   private readonly unclosed = new Set<number>();
 
-  constructor(
-    private readonly text: string,
-    private readonly depth: number,
-  ) {}
+  /** How deep what was put around something is. */
+  private readonly depths: Depths = new Map();
+
+  constructor(private readonly text: string) {}
 
   read(): Inline[] {
     const { text } = this;
@@ -71,7 +71,7 @@ class Reader {
         this.readMark();
       }
     }
-    return emphasise(this.pieces);
+    return emphasise(this.pieces, this.depths);
   }
 
   private say(text: string): void {
@@ -196,15 +196,20 @@ class Reader {
     }
     const { isImage } = this.pieces[open] as Bracket;
     const inner = this.pieces.splice(open).slice(1);
-    const children = this.depth + this.brackets.length > DEEPEST ? [] : emphasise(inner);
+    const children = emphasise(inner, this.depths);
     const href = safeAddress(target[1] ?? "");
-    if (href === undefined) {
+    const depth = depthOf(children, this.depths) + 1;
+    if (depth > DEEPEST) {
+      this.pieces.push({ type: "text", text: isImage ? "![" : "[" }, ...children, { type: "text", text: target[0] });
+    } else if (href === undefined) {
       // It leads nowhere that a link may lead: the words stand as they are, with the address for whoever looks.
       this.pieces.push(...children, { type: "text", text: ` (${target[1] ?? ""})` });
     } else {
       // Pictures of elsewhere are not fetched: whoever wants to see one follows the link.
       const words: Inline[] = children.length > 0 ? children : [{ type: "text", text: href }];
-      this.pieces.push({ type: "link", href, children: words, ...(isImage ? { isPicture: true as const } : {}) });
+      const made: Inline = { type: "link", href, children: words, ...(isImage ? { isPicture: true as const } : {}) };
+      this.depths.set(made, depth);
+      this.pieces.push(made);
     }
     this.at += target[0].length;
   }
@@ -248,7 +253,7 @@ class Reader {
 }
 
 /** Pairs the delimiters, as CommonMark does, and spells those that have no partner. */
-function emphasise(pieces: Piece[]): Inline[] {
+function emphasise(pieces: Piece[], depths: Depths): Inline[] {
   const done: Piece[] = [];
   /** Places of delimiters in `done` that may still open something. */
   let openers: number[] = [];
@@ -264,6 +269,12 @@ function emphasise(pieces: Piece[]): Inline[] {
         break;
       }
       const place = openers[index] as number;
+      const depth = depthOf(done.slice(place + 1), depths) + 1;
+      if (depth > DEEPEST) {
+        // Whatever was opened before has this in it as well.
+        openers = [];
+        break;
+      }
       openers = openers.slice(0, index + 1);
       const opener = done[place] as Delimiter;
       const used = opener.mark === "~" ? 2 : opener.count >= 2 && closer.count >= 2 ? 2 : 1;
@@ -275,7 +286,9 @@ function emphasise(pieces: Piece[]): Inline[] {
         done.pop();
         openers.pop();
       }
-      done.push({ type, children });
+      const made: Inline = { type, children };
+      depths.set(made, depth);
+      done.push(made);
     }
     if (closer.count > 0) {
       if (closer.canOpen && openers.length < 200) {
@@ -287,6 +300,10 @@ function emphasise(pieces: Piece[]): Inline[] {
     }
   }
   return spelled(done);
+}
+
+function depthOf(pieces: readonly Piece[], depths: Depths): number {
+  return pieces.reduce((deepest, piece) => Math.max(deepest, depths.get(piece) ?? 0), 0);
 }
 
 function fits(opener: Delimiter, closer: Delimiter): boolean {

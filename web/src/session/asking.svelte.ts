@@ -16,7 +16,7 @@ class Watch {
   /** Ends it, when it has begun. */
   leave: Promise<() => Promise<void>>;
 
-  constructor(id: string, changed: () => void, ended: () => void) {
+  constructor(id: string, changed: () => void, worked: () => void, ended: () => void) {
     this.leave = link.client.session(id).subscribe(
       {
         snapshot: ({ questions }) => {
@@ -27,6 +27,9 @@ class Watch {
           changed();
         },
         event: (event) => {
+          if (event.type === "agent_start" || event.type === "agent_settled") {
+            worked();
+          }
           if (this.hear(event)) {
             changed();
           }
@@ -53,6 +56,8 @@ class Watch {
 class Asking {
   /** Those that ask, in the order in which they began to. */
   sessions = $state.raw<readonly string[]>([]);
+  /** Called when a run of any session begins or ends. */
+  onwork: () => void = () => {};
   private readonly watches = new Map<string, Watch>();
   /** Those that tell it themselves, as often as they are shown: one may be opened again before it was left. */
   private shown: readonly string[] = [];
@@ -100,7 +105,7 @@ class Asking {
         this.tell(id, false);
       }
     };
-    const watch: Watch = new Watch(id, changed, ended);
+    const watch: Watch = new Watch(id, changed, () => this.onwork(), ended);
     this.watches.set(id, watch);
   }
 

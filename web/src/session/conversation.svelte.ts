@@ -582,11 +582,13 @@ export class Conversation {
       case "tool_execution_end":
         return this.messages.hear(event);
       case "agent_start":
+        asking.onwork();
         this.isWorking = true;
         this.retry = undefined;
         this.said = "working";
         return;
       case "agent_settled":
+        asking.onwork();
         this.isWorking = false;
         this.retry = undefined;
         this.stage.workingMessage = undefined;

@@ -133,8 +133,7 @@ export class Messages {
    * as well; `lost` if everything has to be read anew.
    */
   async settle(isWorking: () => boolean): Promise<"settled" | "later" | "lost"> {
-    const known = this.items.findLastIndex((item) => item.entryId !== undefined);
-    const after = this.items[known]?.entryId;
+    const after = this.items.findLast((item) => item.entryId !== undefined)?.entryId;
     const reading = this.reading;
     if (after === undefined) {
       return "lost";
@@ -143,7 +142,12 @@ export class Messages {
     if (reading !== this.reading || isWorking() || this.live !== undefined) {
       return "later";
     }
-    const tail = this.items.slice(known + 1);
+    // A reading that was under way, or one of what stands above, may have moved it: what was told follows that entry, not that place.
+    const at = this.placeOf(after);
+    if (at === -1) {
+      return "lost";
+    }
+    const tail = this.items.slice(at + 1);
     const fits = tail.length === data.messages.length && tail.every((item, index) => isSame(item.message, data.messages[index]));
     if (data.hasMore === true || (data.messages.length === 0 && tail.length > 0)) {
       return "lost";
@@ -151,7 +155,7 @@ export class Messages {
     if (fits) {
       tail.forEach((item, index) => name(item, data.entryIds?.[index]));
     } else {
-      this.items = [...this.items.slice(0, known + 1), ...data.messages.map((message, index) => this.newItem(message, data.entryIds?.[index]))];
+      this.items = [...this.items.slice(0, at + 1), ...data.messages.map((message, index) => this.newItem(message, data.entryIds?.[index]))];
     }
     this.showRows();
     return "settled";
@@ -162,8 +166,7 @@ export class Messages {
    * What does not fit is left to {@link settle}.
    */
   async nameWritten(): Promise<void> {
-    const known = this.items.findLastIndex((item) => item.entryId !== undefined);
-    const after = this.items[known]?.entryId;
+    const after = this.items.findLast((item) => item.entryId !== undefined)?.entryId;
     const reading = this.reading;
     if (after === undefined && this.hasOlder) {
       return;
@@ -172,8 +175,13 @@ export class Messages {
     if (reading !== this.reading || (after === undefined && data.hasMore === true)) {
       return;
     }
+    const at = this.placeOf(after);
+    // See `settle`. Where nothing had an entry, nothing may have one now.
+    if (after === undefined ? this.items[0]?.entryId !== undefined : at === -1) {
+      return;
+    }
     let previous = after;
-    for (const [index, item] of this.items.slice(known + 1).entries()) {
+    for (const [index, item] of this.items.slice(at + 1).entries()) {
       if (item.row !== undefined) {
         item.row.previous = previous;
       }
@@ -248,6 +256,11 @@ export class Messages {
         tool.status = "lost";
       }
     }
+  }
+
+  /** Where an entry stands now. */
+  private placeOf(entryId: string | undefined): number {
+    return entryId === undefined ? -1 : this.items.findLastIndex((item) => item.entryId === entryId);
   }
 
   private newItem(message: Message, entryId?: string): Item {

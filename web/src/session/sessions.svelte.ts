@@ -17,6 +17,8 @@ export interface Listed {
   name: string;
   cwd: string;
   cost: number | undefined;
+  /** Some of it has no price that is known: it was that much, or more. */
+  isCostLeast: boolean;
   updatedAt: number;
   messageCount: number;
   file: string | undefined;
@@ -50,6 +52,8 @@ class Sessions {
         this.readSoon("all");
       }
     });
+    // Runs begin and end without commands as well: by what waits, by extensions, and after the command was answered.
+    asking.onwork = () => this.readSoon("open");
     link.onEvent((event) => {
       switch (event.type) {
         case "session_created":
@@ -199,6 +203,7 @@ function ofLoaded(session: ListedSession): Listed {
     name: session.sessionName ?? titleOf(session.firstMessage ?? ""),
     cwd: session.cwd ?? "",
     cost: session.cost,
+    isCostLeast: session.costAtLeast === true,
     updatedAt: Date.parse(session.updatedAt ?? session.createdAt),
     messageCount: session.messageCount,
     file: session.sessionFile,
@@ -213,6 +218,7 @@ function ofStored(session: ListedStoredSession): Listed {
     name: session.sessionName ?? titleOf(session.firstMessage ?? ""),
     cwd: session.cwd,
     cost: session.cost,
+    isCostLeast: session.costAtLeast === true,
     updatedAt: Date.parse(session.updatedAt ?? session.createdAt),
     messageCount: session.messageCount,
     file: session.sessionFile,

@@ -1,6 +1,6 @@
 /** Money and times in words. */
 import { moment } from "../envelope/model/amount";
-import { currentLanguage, t } from "../texts";
+import { currentLocale, t } from "../texts";
 
 /** $0.0042, $0.42, $12.30: never rounded to nothing. */
 export function money(dollars: number): string {
@@ -11,15 +11,16 @@ export function money(dollars: number): string {
   return `$${dollars.toFixed(digits)}`;
 }
 
-function locale(): string {
-  return currentLanguage() === "zh" ? "zh-Hans" : "en";
+/** The same of what may have been more. */
+export function moneyAtLeast(dollars: number, isLeast: boolean): string {
+  return `${isLeast ? "≥ " : ""}${money(dollars)}`;
 }
 
 /** The time of a day, with the day if it was another one, and the year if that was. */
 export function time(at: Date): string {
   const now = new Date();
   const isToday = at.toDateString() === now.toDateString();
-  return new Intl.DateTimeFormat(locale(), {
+  return new Intl.DateTimeFormat(currentLocale(), {
     hour: "2-digit",
     minute: "2-digit",
     ...(isToday ? {} : { month: "short", day: "numeric" }),

@@ -10,7 +10,7 @@ use pi_session::{
     Beginning,
     directory::{self, Catalogue, Stored},
 };
-use pi_transcript::{SessionId, SessionInfo, StoredSessionInfo};
+use pi_transcript::{SessionId, SessionInfo, StoredSessionInfo, json::Amount};
 use pi_wire::{
     Data, Error, ServerCommand,
     command::{
@@ -34,7 +34,7 @@ use crate::{
     feed::{Position, Start},
     journal::{Auto, Berth, Mark},
     places,
-    room::{Account, Room, Standing},
+    room::{Account, Bill, Room, Standing},
     roots::Roots,
     workshop::{Conversation, MakeError, Order},
 };
@@ -303,7 +303,8 @@ async fn awake(room: &Room) -> Option<ListedSession> {
     let Account { cost, updated_at, opening, messages } = room.account(&session).await.ok()?;
     let (cwd, first_message) = (Some(room.berth().cwd), opening.as_deref().map(str::to_owned));
     let info = SessionInfo { message_count: messages.unwrap_or(info.message_count), ..info };
-    Some(ListedSession { info, cwd, cost, updated_at, first_message, file_exists: None })
+    let (cost, cost_at_least) = told_cost(cost);
+    Some(ListedSession { info, cwd, cost, cost_at_least, updated_at, first_message, file_exists: None })
 }
 
 /// The same of one that is not. It is not loaded for a list: its file is looked at, which others may change.
@@ -314,7 +315,13 @@ async fn asleep(room: &Room, sessions: Option<PathBuf>) -> ListedSession {
     let (told, is_lost) = looked.unwrap_or_else(|_| (places::unread(&room.berth()), false));
     let (info, Account { cost, updated_at, opening, messages: _ }) = told;
     let first_message = opening.as_deref().map(str::to_owned);
-    ListedSession { info, cwd, cost, updated_at, first_message, file_exists: is_lost.then_some(false) }
+    let (cost, cost_at_least) = told_cost(cost);
+    ListedSession { info, cwd, cost, cost_at_least, updated_at, first_message, file_exists: is_lost.then_some(false) }
+}
+
+/// As lists tell it: the sum, and that it may be more.
+fn told_cost(bill: Option<Bill>) -> (Option<Amount>, Option<bool>) {
+    bill.map_or((None, None), |Bill { sum, is_least }| (Some(sum), is_least.then_some(true)))
 }
 
 /// Whether one of the texts holds what is searched for, in whichever case.
@@ -341,11 +348,13 @@ fn list_stored(stored: &Stored, catalogue: &Catalogue, roots: &Roots) -> ListedS
     // Old files do not say where they were at work; they are loaded into the usual folder.
     let is_outside = !stored.cwd.is_empty() && !roots.may_hold(Path::new(&stored.cwd));
     let updated_at = Some(pi_session::tree::stamp_of(stored.modified));
+    let (cost, cost_at_least) = told_cost(places::cost(stored, |stored| catalogue.spent(stored)));
     ListedStoredSession {
         info,
         first_message: directory::opening(&stored.first_message).as_deref().map(str::to_owned),
         outside_roots: is_outside.then_some(true),
-        cost: places::cost(stored, |stored| catalogue.spent(stored)),
+        cost,
+        cost_at_least,
         updated_at,
     }
 }

@@ -30,6 +30,9 @@ pub struct ListedSession {
     /// US dollars so far.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub cost: Option<Amount>,
+    /// `true` if the price of some tokens is not known, and `cost` is what they cost at least. Not told of others.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub cost_at_least: Option<bool>,
     /// When something was said last, ISO 8601.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
@@ -68,6 +71,9 @@ pub struct ListedStoredSession {
     /// US dollars so far.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub cost: Option<Amount>,
+    /// `true` if the price of some tokens is not known, and `cost` is what they cost at least. Not told of others.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub cost_at_least: Option<bool>,
     /// When something was said last, ISO 8601.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,

@@ -34,11 +34,11 @@ export function moment(milliseconds: number): Date | undefined {
   return milliseconds >= 1 && milliseconds <= LAST_MS ? new Date(milliseconds) : undefined;
 }
 
-/** The time of day, and the day if it is not today: files come from any time. */
-export function clock(milliseconds: number, now = new Date()): string | undefined {
+/** The time of day, and the day if it is not today: files come from any time. As it is written in a language. */
+export function clock(milliseconds: number, locale: string, now = new Date()): string | undefined {
   const at = moment(milliseconds);
-  const time = at?.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  return at === undefined || at.toDateString() === now.toDateString() ? time : `${at.toLocaleDateString()} ${time}`;
+  const time = at?.toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  return at === undefined || at.toDateString() === now.toDateString() ? time : `${at.toLocaleDateString(locale)} ${time}`;
 }
 
 /** In thousands, as disks and networks are counted: 512 B, 1.4 kB, 23 MB. */

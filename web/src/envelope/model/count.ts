@@ -7,7 +7,7 @@
 
 import { type CacheState, type Counted, type Envelope, KINDS, type Kind, type Segment, type Tokens } from "./format";
 import { claimed, ours, oursOfEnvelope } from "./ours";
-import { characters, sent } from "./text";
+import { sent, weight } from "./text";
 
 /** What an image costs when nobody counted it. */
 const IMAGE_TOKENS = 1200;
@@ -26,9 +26,16 @@ export function tokens(segment: Segment): Tokens {
   return found;
 }
 
-/** Four characters are a token, more or less. */
 function estimate(segment: Segment): number {
-  return segment.kind === "media" ? IMAGE_TOKENS : Math.ceil(characters(sent(segment)) / 4);
+  return segment.kind === "media" ? IMAGE_TOKENS : estimated(sent(segment));
+}
+
+/**
+ * Four characters are a token, more or less; of those that stand for a syllable or a word, ten are seven. `pi_envelope::estimate`
+ * counts the same.
+ */
+export function estimated(text: string): number {
+  return Math.ceil(weight(text) / 20);
 }
 
 /** The sum, known as surely as its least sure part. Nothing at all is known exactly. */

@@ -10,8 +10,10 @@ import { tokens } from "./count";
 import type { CacheState, Diff, Entry, Kind } from "./format";
 import { ours } from "./ours";
 
-/** A segment that nobody can see cannot be pointed at. So each gets this many pixels, as long as half of the bar is left over. */
+/** A segment that nobody can see cannot be pointed at. So each gets this many pixels, as far as the others can spare them. */
 const LEAST = 3;
+/** Of the bar, what all small ones together may be given beyond their share: widths are tokens, and a twelfth is hardly seen. */
+const SPARED = 0.08;
 
 /** A segment as far as it is drawn. */
 export interface Piece {
@@ -131,17 +133,20 @@ function bordered(all: readonly Piece[], ends: readonly number[], width: number,
   return parts.filter((part) => part.width > 0);
 }
 
-/** Where each stretch ends, so that all of them together fill the width. */
+/**
+ * Where each stretch ends, so that all of them together fill the width. Only what would be too narrow to be seen is made wider than its
+ * share, at the cost of those that are wide. Where so many are narrow that this would bend the bar, each gets less, and those that are
+ * left without a pixel are drawn with their neighbour: nothing jumps when one more comes.
+ */
 export function edges(sizes: readonly number[], width: number): number[] {
   const all = sizes.reduce((one, other) => one + other, 0);
-  // As long as they leave half of the bar to the rest, small ones are made wide enough to be seen.
-  const least = sizes.length * LEAST * 2 <= width ? LEAST : 0;
-  const room = width - least * sizes.length;
+  const shares = sizes.map((size) => (all === 0 ? 1 / sizes.length : size / all) * width);
+  const [wanted, spare] = shares.reduce(([short, over], share) => [short + Math.max(0, LEAST - share), over + Math.max(0, share - LEAST)], [0, 0]);
+  const given = Math.min(wanted, spare, width * SPARED);
   let passed = 0;
-  return sizes.map((size, index) => {
-    passed += size;
-    const share = all === 0 ? (index + 1) / sizes.length : passed / all;
-    return least * (index + 1) + Math.round(room * share);
+  return shares.map((share, index) => {
+    passed += share < LEAST ? share + (wanted === 0 ? 0 : ((LEAST - share) * given) / wanted) : share - (spare === 0 ? 0 : ((share - LEAST) * given) / spare);
+    return index === sizes.length - 1 ? width : Math.round(passed);
   });
 }
 

@@ -80,3 +80,31 @@ export function characters(text: string): number {
   }
   return count;
 }
+
+/** How much of a window a text takes, in twentieths of a token; see `estimated`. */
+export function weight(text: string): number {
+  const wide = wideCharacters(text);
+  return 14 * wide + 5 * (characters(text) - wide);
+}
+
+/** How many of them are Chinese, Japanese or Korean letters, or the signs that are written among them. */
+function wideCharacters(text: string): number {
+  let count = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    // Those beyond the first plane begin with U+20000, whose first half is this.
+    const isFirstHalf = unit >= 0xd840 && unit <= 0xd8bf;
+    if (
+      isFirstHalf ||
+      (unit >= 0x3000 && unit <= 0x30ff) ||
+      (unit >= 0x3400 && unit <= 0x4dbf) ||
+      (unit >= 0x4e00 && unit <= 0x9fff) ||
+      (unit >= 0xac00 && unit <= 0xd7af) ||
+      (unit >= 0xf900 && unit <= 0xfaff) ||
+      (unit >= 0xff00 && unit <= 0xffef)
+    ) {
+      count += 1;
+    }
+  }
+  return count;
+}

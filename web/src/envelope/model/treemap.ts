@@ -5,11 +5,11 @@
  * token is lost or made. The layout is the squarified one, which keeps areas near to squares.
  */
 
-import { divide, tokens } from "./count";
+import { divide, estimated, tokens } from "./count";
 import type { ContextSource, Envelope, Kind, ListedTool, Segment } from "./format";
 import { entries, KINDS } from "./format";
 import { originText, ours } from "./ours";
-import { characters } from "./text";
+import { sent, weight } from "./text";
 
 /** What can be switched, and how: through `set_context_source`, or a list of tools through `set_active_tools`. */
 export type Switch = { type: "source"; sourceId: string; enabled: boolean } | { type: "tools"; tools: string[] };
@@ -47,6 +47,7 @@ export interface Switchable {
 
 export function tree(envelope: Envelope, switchable: Switchable = { sources: [], tools: [] }): Branch[] {
   const branches = new Map<Kind, Map<string, Source>>();
+  const calls = callTargets(envelope);
   for (const { segment, index } of entries(envelope)) {
     const sources = branches.get(segment.kind) ?? new Map<string, Source>();
     branches.set(segment.kind, sources);
@@ -54,7 +55,9 @@ export function tree(envelope: Envelope, switchable: Switchable = { sources: [],
     const source = sources.get(name) ?? { key: `${segment.kind}/${name}`, name, tokens: 0, items: [] };
     sources.set(name, source);
     source.tokens += tokens(segment).count;
-    source.items.push(...itemsOf(segment, index, switchable));
+    for (const item of itemsOf(segment, index, switchable, title(segment, calls))) {
+      source.items.push(item);
+    }
     const whole = switchOfSource(segment, switchable);
     if (whole !== undefined) {
       source.switch = whole;
@@ -79,6 +82,8 @@ export interface SwitchRow {
   isOn: boolean;
   /** What it takes in every turn, as far as that is known. */
   tokens: number | undefined;
+  /** It takes more than that: what the prompt says of it elsewhere nobody can tell apart. */
+  isLeast: boolean;
   change: Switch;
 }
 
@@ -86,39 +91,78 @@ const KIND_OF = { skill: "skills", memory: "memory", tools: "tool_overview" } as
 
 /**
  * One row for each source and each tool. What is on is told by the server and not by the envelope, which shows an earlier request: what was
- * just turned off can be turned on again before the next one.
+ * just turned off can be turned on again before the next one. A set of tools takes what those of it take that are on.
  */
-export function switchRows(branches: readonly Branch[], { sources, tools }: Switchable): SwitchRow[] {
+export function switchRows(envelope: Envelope, branches: readonly Branch[], { sources, tools }: Switchable): SwitchRow[] {
   const found = branches.flatMap((branch) => branch.sources);
   const ofSource = (id: string) => {
     const isIt = (it: { switch?: Switch }) => it.switch?.type === "source" && it.switch.sourceId === id;
     return (found.find(isIt) ?? found.flatMap((source) => source.items).find(isIt))?.tokens;
   };
   const listedTools = branches.filter(({ kind }) => kind === "tool_overview").flatMap((branch) => branch.sources.flatMap((source) => source.items));
+  const lines = toolLines(envelope);
   const active = tools.filter((tool) => tool.active ?? true).map((tool) => tool.name);
   const isSetOn = (tool: ListedTool) => sources.find(({ sourceId }) => sourceId === `tools:${tool.source}`)?.enabled ?? true;
+  // What was not sent has at least its name and its description.
+  const ofTool = ({ name, description }: ListedTool): Taken => {
+    const item = listedTools.find((one) => one.name === name);
+    const line = lines.get(name);
+    return item === undefined ? { tokens: estimated(name + description), isLeast: true } : { tokens: item.tokens + (line ?? 0), isLeast: line !== undefined };
+  };
+  const ofSet = (sourceId: string, told: number | undefined): Taken => {
+    const set = tools.filter((tool) => `tools:${tool.source}` === sourceId && active.includes(tool.name));
+    const taken = set.map(ofTool);
+    const isSent = set.every(({ name }) => listedTools.some((item) => item.name === name));
+    return isSent || told === undefined ? { tokens: taken.reduce((sum, one) => sum + one.tokens, 0), isLeast: taken.some((one) => one.isLeast) } : { tokens: told, isLeast: true };
+  };
   const rows = [
     ...sources.map(({ sourceId, kind, name, enabled, tokens: told }): SwitchRow => {
       const change = { type: "source", sourceId, enabled: !enabled } as const;
-      return { key: sourceId, kind: KIND_OF[kind], name, isOn: enabled, tokens: ofSource(sourceId) ?? told?.count, change };
+      const taken = kind === "tools" && tools.length > 0 ? ofSet(sourceId, told?.count) : { tokens: ofSource(sourceId) ?? told?.count, isLeast: false };
+      return { key: sourceId, kind: KIND_OF[kind], name, isOn: enabled, ...taken, change };
     }),
     ...tools.filter(isSetOn).map((tool): SwitchRow => {
       const { name } = tool;
       const isOn = active.includes(name);
       const others = active.filter((one) => one !== name);
       const change: Switch = { type: "tools", tools: isOn ? others : [...others, name] };
-      return { key: `tool ${name}`, kind: "tool_overview", name, isOn, tokens: listedTools.find((item) => item.name === name)?.tokens, change };
+      return { key: `tool ${name}`, kind: "tool_overview", name, isOn, ...ofTool(tool), change };
     }),
   ];
   return rows.sort((one, other) => (other.tokens ?? 0) - (one.tokens ?? 0) || (one.key < other.key ? -1 : 1));
 }
 
-function itemsOf(segment: Segment, index: number, switchable: Switchable): Item[] {
+interface Taken {
+  tokens: number;
+  isLeast: boolean;
+}
+
+/**
+ * What the lines take that the system prompt has of tools, by their names. Rules that come with a tool stand among others, and go with it
+ * as well; which they are is not told.
+ */
+function toolLines(envelope: Envelope): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const { segment } of entries(envelope)) {
+    if (segment.kind === "system_prompt" && ours(segment).id === "system/tools") {
+      const lines = sent(segment).split("\n");
+      divide(tokens(segment).count, lines.map(weight)).forEach((share, index) => {
+        const name = /^- ([^\s:]+): /.exec(lines[index] ?? "")?.[1];
+        if (name !== undefined) {
+          found.set(name, share);
+        }
+      });
+    }
+  }
+  return found;
+}
+
+function itemsOf(segment: Segment, index: number, switchable: Switchable, name: string): Item[] {
   const { count } = tokens(segment);
   const parts = listed(segment);
   if (parts === undefined) {
     const source = switchOfSource(segment, switchable);
-    return [{ key: String(index), name: title(segment), tokens: count, index, ...(source && { switch: source }) }];
+    return [{ key: String(index), name, tokens: count, index, ...(source && { switch: source }) }];
   }
   const shares = divide(count, parts.map((part) => part.weight));
   return parts.map((part, place) => {
@@ -131,13 +175,13 @@ function itemsOf(segment: Segment, index: number, switchable: Switchable): Item[
 function listed(segment: Segment): { name: string; weight: number }[] | undefined {
   switch (segment.kind) {
     case "memory":
-      return segment.items.map((item) => ({ name: item.title, weight: characters(item.title + item.content) }));
+      return segment.items.map((item) => ({ name: item.title, weight: weight(item.title + item.content) }));
     case "skills":
-      return segment.items.map((item) => ({ name: item.name, weight: characters(item.name + item.description) }));
+      return segment.items.map((item) => ({ name: item.name, weight: weight(item.name + item.description) }));
     case "tool_overview":
       return segment.items.map((item) => {
         const parameters = item.schema === undefined ? item.parameters : JSON.stringify(item.schema);
-        return { name: item.name, weight: characters(item.name + item.description + parameters) };
+        return { name: item.name, weight: weight(item.name + item.description + parameters) };
       });
     default:
       return undefined;
@@ -149,14 +193,45 @@ export function itemTokens(segment: Segment): number[] {
   return divide(tokens(segment).count, (listed(segment) ?? []).map((part) => part.weight));
 }
 
-/** A segment in a few words. */
-export function title(segment: Segment): string {
+/** What calls of tools are about, by their ids. */
+export type CallTargets = ReadonlyMap<string, string>;
+
+const targets = new WeakMap<Envelope, CallTargets>();
+
+/** What the calls in an envelope are about: their results are told apart by it. */
+export function callTargets(envelope: Envelope): CallTargets {
+  let found = targets.get(envelope);
+  if (found === undefined) {
+    const read = entries(envelope).flatMap(({ segment }) => {
+      const { call } = ours(segment);
+      return segment.kind === "tool_call_request" && call !== undefined ? [[call, targetOf(segment.arguments)] as const] : [];
+    });
+    found = new Map(read);
+    targets.set(envelope, found);
+  }
+  return found;
+}
+
+/** Members that say what a call is about, the most telling first. */
+const TELLING = ["command", "path", "file_path", "filePath", "pattern", "query", "url", "name"];
+
+/** What a call is about in a few words: a path, a command, or else whatever it says first. */
+function targetOf(given: unknown): string {
+  const members: Record<string, unknown> = typeof given === "object" && given !== null && !Array.isArray(given) ? { ...given } : {};
+  const [first] = Object.values(members).filter((value) => typeof value === "string" && value !== "");
+  const told = TELLING.map((name) => members[name]).find((value) => typeof value === "string" && value !== "") ?? first;
+  return typeof told === "string" ? begin(told, 60) : "";
+}
+
+/** A segment in a few words. Results of tools say what they are about where their calls are known. */
+export function title(segment: Segment, calls?: CallTargets): string {
   switch (segment.kind) {
     case "static_var":
       return segment.name;
     case "tool_call_request":
+      return `${segment.toolName} ${targetOf(segment.arguments)}`.trim();
     case "tool_call_result":
-      return segment.toolName;
+      return `${segment.toolName} ${calls?.get(ours(segment).call ?? "") ?? ""}`.trim();
     case "document":
       return segment.fileName;
     case "media":
@@ -275,7 +350,7 @@ export function squarify(weights: readonly number[], area: Area): Area[] {
 /** How far the least square of a row is from a square. */
 function worst(row: readonly number[], side: number): number {
   const sum = row.reduce((one, other) => one + other, 0);
-  const [most, least] = [Math.max(...row), Math.min(...row)];
+  const [most, least] = row.reduce(([high, low], size) => [Math.max(high, size), Math.min(low, size)], [0, Number.POSITIVE_INFINITY]);
   return Math.max((side * side * most) / (sum * sum), (sum * sum) / (side * side * Math.max(least, 1e-9)));
 }
 
