@@ -20,7 +20,7 @@ use crate::{
     error::CallError,
     event::{StreamEvent, TokenUsage, UNKNOWN_USAGE},
     manifest::Manifest,
-    secret::{Secret, redactor},
+    secret::{Carried, Secret, redactor},
     stream::{
         CompileError, Pipeline,
         usage::{Counts, UsagePaths},
@@ -122,6 +122,17 @@ impl Reading<'_> {
     /// The provider's words, without secrets.
     pub fn safe(&self, words: &str) -> String {
         self.redactor().redact_text(words).into_owned()
+    }
+
+    /// A word that the server made up, such as an id or a name, without what the request carried.
+    pub(crate) fn word(&self, word: &str) -> String {
+        let mut word = word.to_owned();
+        self.carried().hide_in_word(&mut word);
+        word
+    }
+
+    pub(crate) fn carried(&self) -> Carried {
+        Carried { credential: self.secret.cloned(), others: self.others.to_vec() }
     }
 
     pub(crate) fn redactor(&self) -> Redactor {
