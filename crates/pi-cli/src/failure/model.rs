@@ -246,6 +246,10 @@ impl ModelFailure {
     pub(crate) fn exit(&self) -> Exit {
         // A server may say 499 too; then nobody here has interrupted anything.
         let is_refused = matches!(self.call(), Some(CallError::Refused { .. }));
+        // As where the provider has the filter: it is an answer, and asking again changes nothing.
+        if let Some(CallError::Blocked { .. }) = self.call() {
+            return Exit::No;
+        }
         match self.code() {
             Some(ErrorCode::Cancelled) if !is_refused => Exit::Interrupted,
             Some(code) if code.is_retryable() => Exit::TryAgain,
