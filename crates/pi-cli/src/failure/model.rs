@@ -441,7 +441,7 @@ pub(crate) fn call_hint(error: &CallError) -> String {
             format!("`pi provider show {provider}` shows what it can do; ask another with --model")
         }
         CallError::AddressVariable { variable, .. } => format!("set it: export {variable}=…"),
-        CallError::Option { .. } => "correct the option; --dry-run shows what would be sent".to_owned(),
+        CallError::Option { .. } => "correct the option, or leave it out".to_owned(),
         CallError::Unguarded { .. } => {
             "correct it in the provider's manifest under guardrails; until then nothing is sent past it".to_owned()
         }
