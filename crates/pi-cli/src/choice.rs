@@ -505,7 +505,7 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
     if let Some(entry) = providers.trusted(provider).filter(|entry| entry.manifest.is_local()) {
         let id = entry.manifest.id.to_string();
         providers.look_for(&id, console).await;
-    } else if matches!(providers.catalog.find_model(name), Err(FindError::NoMatch { .. })) {
+    } else if matches!(lookup(name, &why, providers), Err(FindError::NoMatch { .. })) {
         // It may be a model that only a server on this machine knows.
         providers.look_around(console).await;
     }
@@ -513,8 +513,8 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
         let found = usual_model(entry).ok_or_else(|| no_model(name, entry, providers))?;
         return Ok(Chosen::of(&found, why)?);
     }
-    match providers.catalog.find_model(name) {
-        Ok(found) => Ok(Chosen::of(&found, why)?),
+    match lookup(name, &why, providers) {
+        Ok(found) => taken(&found, name, why, console),
         Err(FindError::NoModel { provider, model, nearest }) => {
             let found = providers.catalog.unlisted(&provider, &model);
             let found = found.ok_or_else(|| ModelFailure::NoSuchProvider { id: provider.clone(), nearest: None })?;
@@ -524,13 +524,39 @@ async fn named(name: &str, why: Why, providers: &mut Providers, console: &mut Co
             console.note(&format!("{provider} lists no model {model}; it is asked for it all the same{price}{meant}"));
             Ok(chosen)
         }
-        Err(FindError::Ambiguous { .. }) => Ok(Chosen::of(&only_one(name, providers)?, why)?),
+        Err(FindError::Ambiguous { .. }) => taken(&only_one(name, providers)?, name, why, console),
         Err(error) => {
             // A provider that nobody trusts takes no name away, but where nobody else has it, that is why it is not asked.
             providers.catalog.provider(name).map_or(Ok(()), check_trust)?;
             Err(providers.missed(ModelFailure::NotFound(error)).into())
         }
     }
+}
+
+/// Nobody types what settings and sessions name, so there it is never a part of a name.
+fn lookup<'a>(name: &str, why: &Why, providers: &'a Providers) -> Result<Found<'a>, FindError> {
+    match why {
+        Why::Named => providers.catalog.find_model(name),
+        Why::ProviderAt
+        | Why::ServerAt
+        | Why::Settings
+        | Why::Session
+        | Why::SessionAt { .. }
+        | Why::Chosen
+        | Why::Credential { .. }
+        | Why::OwnWithout
+        | Why::Local
+        | Why::Demo { .. } => providers.catalog.find_exactly(name),
+    }
+}
+
+/// The model that a name stands for, which is told where it is not its own.
+fn taken(found: &Found<'_>, name: &str, why: Why, console: &mut Console) -> Result<Chosen, Failure> {
+    let chosen = Chosen::of(found, why)?;
+    if !found.is_called(name) {
+        console.note(&format!("asking {} for {name:?}", chosen.name()));
+    }
+    Ok(chosen)
 }
 
 fn check_trust(entry: &Entry) -> Result<(), ModelFailure> {

@@ -49,7 +49,7 @@ use crate::{
     asking,
     console::Console,
     env::{self, Environment},
-    failure::{Failure, SessionFailure},
+    failure::{Failure, ModelFailure, SessionFailure},
     input,
     providers::Providers,
     refusal,
@@ -368,13 +368,15 @@ impl Workshop {
 
 /// That no extension brings the model which somebody named and nobody else has.
 fn unbrought(guests: &Guests, answering: &Answering) -> Option<SessionFailure> {
-    answering.awaited.as_ref()?;
+    let awaited = answering.awaited.as_ref()?;
     let (provider, model) = (answering.choice.provider().as_str(), answering.choice.id());
     let lists =
         |models: &serde_json::Value| models.as_array().is_some_and(|all| all.iter().any(|one| one["id"] == model));
     let brings = |offer: &ProviderOffer| offer.name == provider && offer.config.get("models").is_some_and(lists);
     let is_brought = guests.providers().iter().any(|own| brings(&own.offer));
-    (!is_brought).then(|| SessionFailure::NoSuchModel { model: answering.choice.name() })
+    let default_in =
+        if let Failure::Model(ModelFailure::BadDefault { file, .. }) = awaited { Some(file.clone()) } else { None };
+    (!is_brought).then(|| SessionFailure::NoSuchModel { model: answering.choice.name(), default_in })
 }
 
 /// The colours that settings name.

@@ -1,7 +1,7 @@
 //! From events to the message of a transcript.
 //!
-//! An [`Assembly`] takes the events of one answer, keeps the message so far, and says how it grew. Only the first of
-//! several candidates becomes a message. Money is computed from the model's prices; where the provider says what a call
+//! An [`Assembly`] takes the events of one answer, keeps the message so far, and says how it grew. Of several candidates
+//! only the one that speaks first becomes a message, whatever its number. Money is computed from the model's prices; where the provider says what a call
 //! cost, that stands beside it.
 
 mod money;
@@ -58,6 +58,8 @@ pub struct Asked {
 #[derive(Debug)]
 pub struct Assembly {
     message: AssistantMessage,
+    /// Whose message it is, once somebody has spoken.
+    candidate: Option<u32>,
     pricing: Option<Pricing>,
     usage: TokenUsage,
     blocks: Vec<Growth>,
@@ -128,6 +130,7 @@ impl Assembly {
         };
         Self {
             message,
+            candidate: None,
             pricing: asked.pricing,
             usage: TokenUsage::default(),
             blocks: Vec::new(),
@@ -165,26 +168,31 @@ impl Assembly {
     /// Takes the next event and appends what it means for the message.
     pub fn push(&mut self, event: StreamEvent, out: &mut Vec<AssistantMessageEvent>) {
         self.start(out);
+        if let Some(candidate) = event.candidate()
+            && *self.candidate.get_or_insert(candidate) != candidate
+        {
+            return;
+        }
         match event {
-            StreamEvent::PartialContentDelta { candidate: 0, block, content, signature } => {
+            StreamEvent::PartialContentDelta { block, content, signature, .. } => {
                 self.text(block, content, signature, out);
             }
-            StreamEvent::ThinkingDelta { candidate: 0, block, thinking, signature, redacted } => {
+            StreamEvent::ThinkingDelta { block, thinking, signature, redacted, .. } => {
                 self.thinking(block, thinking, signature, redacted, out);
             }
-            StreamEvent::ToolCallStarted { candidate: 0, index, tool_call_id, tool_name, signature } => {
+            StreamEvent::ToolCallStarted { index, tool_call_id, tool_name, signature, .. } => {
                 self.begin_call(index, tool_call_id, tool_name, signature, out);
             }
-            StreamEvent::PartialToolCall { candidate: 0, tool_call_id, arguments, .. } => {
-                self.arguments(&tool_call_id, arguments, out);
+            StreamEvent::PartialToolCall { index, tool_call_id, arguments, .. } => {
+                self.arguments(index, &tool_call_id, arguments, out);
             }
-            StreamEvent::ToolCallEnded { candidate: 0, tool_call_id, .. } => {
-                if let Some(place) = self.place_of_call(&tool_call_id) {
+            StreamEvent::ToolCallEnded { index, tool_call_id, .. } => {
+                if let Some(place) = self.place_of_call(index, &tool_call_id) {
                     self.close(place, out);
                 }
             }
             StreamEvent::Metadata { usage, response_id, model } => self.metadata(usage, response_id, model),
-            StreamEvent::FinalCandidate { candidate: 0, finish } | StreamEvent::StreamEnd { finish } => {
+            StreamEvent::FinalCandidate { finish, .. } | StreamEvent::StreamEnd { finish } => {
                 // A later reason says more.
                 self.finish = finish.or(self.finish.take());
             }
@@ -196,12 +204,6 @@ impl Assembly {
                     self.told.push(json!({"type": kind, "timestamp": self.message.timestamp, "details": fields}));
                 }
             }
-            StreamEvent::PartialContentDelta { .. }
-            | StreamEvent::ThinkingDelta { .. }
-            | StreamEvent::ToolCallStarted { .. }
-            | StreamEvent::PartialToolCall { .. }
-            | StreamEvent::ToolCallEnded { .. }
-            | StreamEvent::FinalCandidate { .. } => {}
         }
     }
 
@@ -371,8 +373,8 @@ impl Assembly {
         out.push(AssistantMessageEvent::ToolCallStart { content_index, id, tool_name, partial: None });
     }
 
-    fn arguments(&mut self, id: &str, delta: String, out: &mut Vec<AssistantMessageEvent>) {
-        let Some(place) = self.place_of_call(id) else { return };
+    fn arguments(&mut self, number: Option<u64>, id: &str, delta: String, out: &mut Vec<AssistantMessageEvent>) {
+        let Some(place) = self.place_of_call(number, id) else { return };
         if let (Block::ToolCall(call), Some(reader)) =
             (&mut self.message.content[place], &mut self.blocks[place].arguments)
         {
@@ -436,9 +438,12 @@ impl Assembly {
         self.flowing.filter(|&place| self.blocks[place].number == number && fits(&self.message.content[place]))
     }
 
-    fn place_of_call(&self, id: &str) -> Option<usize> {
+    /// The last call of this id, that of this number if several have one id: some servers give all calls the same.
+    fn place_of_call(&self, number: Option<u64>, id: &str) -> Option<usize> {
         let is_meant = |block: &Block| matches!(block, Block::ToolCall(call) if call.id.as_str() == id);
-        self.message.content.iter().rposition(is_meant)
+        let last = self.message.content.iter().rposition(is_meant)?;
+        let is_same = |place: &usize| self.blocks[*place].number == number && is_meant(&self.message.content[*place]);
+        Some((0..=last).rev().find(is_same).unwrap_or(last))
     }
 }
 

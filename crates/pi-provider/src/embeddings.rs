@@ -4,6 +4,8 @@
 //! request may have. Forms: OpenAI's, which most have, Gemini's and Cohere's version 2; vectors are found in the answers of
 //! servers with a form of their own as well.
 
+use std::collections::BTreeSet;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 
@@ -137,11 +139,23 @@ pub fn request(target: &Target<'_>, embed: &Embed) -> Result<Request, CallError>
 /// Reads the answer to so many texts.
 pub fn read(reading: &Reading<'_>, body: &[u8], count: usize) -> Result<Embeddings, CallError> {
     let body = reading.json(body)?;
+    if let Some(index) = repeated_index(&body) {
+        return Err(reading.malformed(&format!("two vectors have the index {index}")));
+    }
     let vectors = vectors(&body).ok_or_else(|| reading.malformed("no vectors in it"))?;
     if vectors.len() != count {
         return Err(reading.malformed(&format!("{} vectors for {count} texts", vectors.len())));
     }
-    let model = body.get("model").and_then(Value::as_str).map(str::to_owned);
+    // Vectors are there to be compared.
+    let length = vectors.first().map_or(0, Vec::len);
+    if let Some(other) = vectors.iter().map(Vec::len).find(|other| *other == 0 || *other != length) {
+        let fault = match other {
+            0 => "a vector is empty".to_owned(),
+            _ => format!("a vector has {length} numbers, and another {other}"),
+        };
+        return Err(reading.malformed(&fault));
+    }
+    let model = body.get("model").and_then(Value::as_str).map(|word| reading.word(word));
     Ok(Embeddings { vectors, model, usage: reading.usage(&body) })
 }
 
@@ -216,6 +230,13 @@ fn vectors(body: &Value) -> Option<Vec<Vec<f32>>> {
     }
     let several = body.pointer("/embeddings/float").or_else(|| body.get("embeddings"))?.as_array()?;
     several.iter().map(|item| vector(item.get("values").unwrap_or(item))).collect()
+}
+
+/// The first index that comes twice, where vectors are numbered.
+fn repeated_index(body: &Value) -> Option<u64> {
+    let mut seen = BTreeSet::new();
+    let items = body.get("data").and_then(Value::as_array)?;
+    items.iter().filter_map(|item| item.get("index").and_then(Value::as_u64)).find(|index| !seen.insert(*index))
 }
 
 /// OpenAI numbers the vectors and promises no order.

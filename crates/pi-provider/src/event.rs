@@ -78,6 +78,21 @@ pub enum StreamEvent {
     },
 }
 
+impl StreamEvent {
+    /// Whose it is, unless it is of the answer as a whole.
+    pub fn candidate(&self) -> Option<u32> {
+        match self {
+            Self::PartialContentDelta { candidate, .. }
+            | Self::ThinkingDelta { candidate, .. }
+            | Self::ToolCallStarted { candidate, .. }
+            | Self::PartialToolCall { candidate, .. }
+            | Self::ToolCallEnded { candidate, .. }
+            | Self::FinalCandidate { candidate, .. } => Some(*candidate),
+            Self::Metadata { .. } | Self::StreamEnd { .. } | Self::StreamError { .. } | Self::Other { .. } => None,
+        }
+    }
+}
+
 /// Why an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finish {

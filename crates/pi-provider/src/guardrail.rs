@@ -16,6 +16,7 @@
 
 mod payload;
 mod rule;
+mod stage;
 mod stream;
 
 use std::{borrow::Cow, fmt};

@@ -96,23 +96,26 @@ pub fn request(target: &Target<'_>, draw: &Draw) -> Result<Request, CallError> {
 pub fn read(reading: &Reading<'_>, body: &[u8]) -> Result<Images, CallError> {
     let body = reading.json(body)?;
     let images = match body.get("data").and_then(Value::as_array) {
-        Some(items) => items.iter().map(openai).collect::<Option<Vec<_>>>(),
+        Some(items) => items.iter().map(|item| openai(reading, item)).collect::<Option<Vec<_>>>(),
         None => gemini(&body),
     };
+    let is_other =
+        |image: &Image| matches!(&image.source, ImageSource::Bytes { bytes, .. } if kind_of(bytes).is_none());
     match images {
+        Some(images) if images.iter().any(is_other) => Err(reading.malformed("what is in it is no picture")),
         Some(images) if !images.is_empty() => Ok(Images { images, usage: reading.usage(&body) }),
         Some(_) | None => Err(reading.malformed("no picture in it")),
     }
 }
 
-fn openai(item: &Value) -> Option<Image> {
+fn openai(reading: &Reading<'_>, item: &Value) -> Option<Image> {
     let text = |name: &str| item.get(name).and_then(Value::as_str);
     let source = match (text("b64_json"), text("url")) {
         (Some(data), _) => bytes(data, None)?,
-        (None, Some(url)) => ImageSource::Url(url.to_owned()),
+        (None, Some(url)) => ImageSource::Url(reading.word(url)),
         (None, None) => return None,
     };
-    Some(Image { source, revised_prompt: text("revised_prompt").map(str::to_owned) })
+    Some(Image { source, revised_prompt: text("revised_prompt").map(|text| reading.word(text)) })
 }
 
 fn gemini(body: &Value) -> Option<Vec<Image>> {
@@ -128,18 +131,29 @@ fn gemini(body: &Value) -> Option<Vec<Image>> {
 
 fn bytes(data: &str, media_type: Option<&str>) -> Option<ImageSource> {
     let bytes = STANDARD.decode(data).ok()?;
-    let media_type = media_type.map_or_else(|| media_type_of(&bytes), str::to_owned);
+    let media_type = media_type.or(kind_of(&bytes)).unwrap_or("application/octet-stream").to_owned();
     Some(ImageSource::Bytes { media_type, bytes })
 }
 
-/// What the first bytes say.
-fn media_type_of(bytes: &[u8]) -> String {
-    match bytes {
+/// What the first bytes say; nothing of what is no picture, such as a web page.
+fn kind_of(bytes: &[u8]) -> Option<&'static str> {
+    Some(match bytes {
         [0x89, b'P', b'N', b'G', ..] => "image/png",
         [0xFF, 0xD8, 0xFF, ..] => "image/jpeg",
         [b'G', b'I', b'F', b'8', ..] => "image/gif",
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
-        _ => "application/octet-stream",
-    }
-    .to_owned()
+        [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', b'f', ..] => "image/avif",
+        [_, _, _, _, b'f', b't', b'y', b'p', b'h', b'e', b'i', _, ..] => "image/heic",
+        [b'B', b'M', ..] => "image/bmp",
+        [b'I', b'I', 0x2A, 0, ..] | [b'M', b'M', 0, 0x2A, ..] => "image/tiff",
+        _ if is_drawing(bytes) => "image/svg+xml",
+        _ => return None,
+    })
+}
+
+/// SVG is text, perhaps with a heading before it.
+fn is_drawing(bytes: &[u8]) -> bool {
+    let beginning = String::from_utf8_lossy(&bytes[..bytes.len().min(1024)]);
+    let beginning = beginning.trim_start_matches('\u{feff}').trim_start();
+    beginning.starts_with("<svg") || (beginning.starts_with("<?xml") && beginning.contains("<svg"))
 }

@@ -82,7 +82,7 @@ pub fn read(reading: &Reading<'_>, body: &[u8], count: usize) -> Result<Ranking,
     let mut results =
         results.ok_or_else(|| reading.malformed("a result has no score, or no document of its number"))?;
     results.sort_by(|one, other| other.score.total_cmp(&one.score).then(one.index.cmp(&other.index)));
-    let model = body.get("model").and_then(Value::as_str).map(str::to_owned);
+    let model = body.get("model").and_then(Value::as_str).map(|word| reading.word(word));
     let search_units = body.pointer("/meta/billed_units/search_units").and_then(Value::as_u64);
     Ok(Ranking { results, model, usage: reading.usage(&body), search_units })
 }

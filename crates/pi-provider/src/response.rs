@@ -20,7 +20,7 @@ use crate::{
     error::CallError,
     event::{StreamEvent, TokenUsage, UNKNOWN_USAGE},
     manifest::Manifest,
-    secret::{Secret, redactor},
+    secret::{Carried, Secret, redactor},
     stream::{
         CompileError, Pipeline,
         usage::{Counts, UsagePaths},
@@ -124,6 +124,17 @@ impl Reading<'_> {
         self.redactor().redact_text(words).into_owned()
     }
 
+    /// A word that the server made up, such as an id or a name, without what the request carried.
+    pub(crate) fn word(&self, word: &str) -> String {
+        let mut word = word.to_owned();
+        self.carried().hide_in_word(&mut word);
+        word
+    }
+
+    pub(crate) fn carried(&self) -> Carried {
+        Carried { credential: self.secret.cloned(), others: self.others.to_vec() }
+    }
+
     pub(crate) fn redactor(&self) -> Redactor {
         redactor(&self.manifest.endpoint.auth, self.secret, self.others)
     }
@@ -198,5 +209,14 @@ fn is_error(body: &Value) -> bool {
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => false,
     };
     let status = body.pointer("/base_resp/status_code").and_then(Value::as_i64);
-    has_error || says("type") || says("object") || status.is_some_and(|status| status != 0)
+    has_error || says("type") || says("object") || status.is_some_and(|status| status != 0) || is_bare_error(body)
+}
+
+/// Nothing but a code and its words, as Alibaba's and others have it.
+fn is_bare_error(body: &Value) -> bool {
+    const BESIDE: [&str; 4] = ["code", "message", "request_id", "requestId"];
+    let word = |name: &str| body.get(name).and_then(Value::as_str).filter(|word| !word.is_empty());
+    let is_good = |code: &str| ["ok", "success", "0", "200"].contains(&code.to_ascii_lowercase().as_str());
+    let is_alone = || body.as_object().is_some_and(|body| body.keys().all(|name| BESIDE.contains(&name.as_str())));
+    word("code").is_some_and(|code| !is_good(code)) && word("message").is_some() && is_alone()
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use serde_json::Value;
 
-use crate::manifest::Auth;
+use crate::{event::StreamEvent, manifest::Auth};
 
 /// What stands where a secret was.
 pub(crate) const HIDDEN: &str = "***";
@@ -65,6 +65,32 @@ impl Carried {
             Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in_value(item)),
             Value::Object(members) => members.values_mut().for_each(|member| self.hide_in_value(member)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// The same in the words of an event that a server makes up: names, ids and reasons. What the model says, and what is only
+    /// sent back, stays as it is; failures are seen to where they become errors.
+    pub(crate) fn hide_in_event(&self, event: &mut StreamEvent) {
+        match event {
+            StreamEvent::Metadata { response_id, model, .. } => {
+                response_id.iter_mut().chain(model).for_each(|word| self.hide_in_word(word));
+            }
+            StreamEvent::Other { fields, .. } => {
+                fields.values_mut().for_each(|value| self.hide_in_value(value));
+            }
+            StreamEvent::ToolCallStarted { tool_call_id, tool_name, .. } => {
+                self.hide_in_word(tool_call_id);
+                self.hide_in_word(tool_name);
+            }
+            StreamEvent::PartialToolCall { tool_call_id, .. } | StreamEvent::ToolCallEnded { tool_call_id, .. } => {
+                self.hide_in_word(tool_call_id);
+            }
+            StreamEvent::FinalCandidate { finish, .. } | StreamEvent::StreamEnd { finish } => {
+                finish.iter_mut().for_each(|finish| self.hide_in_word(&mut finish.raw));
+            }
+            StreamEvent::PartialContentDelta { .. }
+            | StreamEvent::ThinkingDelta { .. }
+            | StreamEvent::StreamError { .. } => {}
         }
     }
 

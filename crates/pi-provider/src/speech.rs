@@ -177,7 +177,7 @@ pub fn read_transcript(reading: &Reading<'_>, media_type: Option<&str>, body: &[
     });
     Ok(Transcript {
         text,
-        language: body.get("language").and_then(Value::as_str).map(str::to_owned),
+        language: body.get("language").and_then(Value::as_str).map(|word| reading.word(word)),
         duration: body.get("duration").or_else(|| body.pointer("/usage/seconds")).and_then(seconds),
         segments: segments.collect(),
         usage: reading.usage(&body),
@@ -222,12 +222,12 @@ pub fn read_sound(reading: &Reading<'_>, media_type: Option<&str>, body: &[u8]) 
         if let Some(sound) = heard::sound(&body) {
             return Ok(sound);
         }
-        return Err(reading.malformed(&format!("{media_type} instead of sound")));
+        return Err(reading.malformed(&format!("{} instead of sound", reading.word(media_type))));
     }
     if body.is_empty() {
         return Err(reading.malformed("no sound in it"));
     }
-    Ok(Sound { media_type: media_type.to_owned(), bytes: body.to_vec() })
+    Ok(Sound { media_type: reading.word(media_type), bytes: body.to_vec() })
 }
 
 fn media_type(whole: &Whole) -> Option<&str> {

@@ -10,6 +10,7 @@ pub mod filter;
 mod json;
 mod markup;
 pub mod prompt;
+mod quote;
 mod tag;
 mod types;
 
@@ -21,6 +22,7 @@ use serde_json::{Map, Value};
 use self::{
     json::End,
     markup::{Block, Opening, Search},
+    quote::Quote,
 };
 use crate::manifest::capability::{FallbackFormat, KnownDialect, TextFallback};
 
@@ -76,6 +78,8 @@ pub struct Reader {
     called: bool,
     /// Whether one was taken out after the last text.
     gap: bool,
+    /// What the text that was handed on has opened: a call that is only shown is none.
+    quote: Quote,
 }
 
 /// A call that has begun.
@@ -155,7 +159,16 @@ fn plain_argument(schema: &Value) -> Option<String> {
 
 impl Reader {
     pub fn new(grammar: Grammar) -> Self {
-        Self { grammar, pending: String::new(), scanned: 0, open: None, said: false, called: false, gap: false }
+        Self {
+            grammar,
+            pending: String::new(),
+            scanned: 0,
+            open: None,
+            said: false,
+            called: false,
+            gap: false,
+            quote: Quote::new(),
+        }
     }
 
     /// Takes the next piece of the text. The work is proportional to the piece, however much is held back.
@@ -198,7 +211,14 @@ impl Reader {
                 };
                 self.say(&pending[*done..end], out);
                 (*done, self.scanned) = (end, start);
+                let sign = pending[start..].chars().next().unwrap_or('\n');
                 match opening {
+                    Some(Opening { block: Some(_), .. }) if self.quote.holds(&pending[end..start], sign) => {
+                        let behind = start + sign.len_utf8();
+                        self.say(&pending[end..behind], out);
+                        (*done, self.scanned) = (behind, behind);
+                        return true;
+                    }
                     Some(Opening { block: Some(block), .. }) => Open { start, block, search: Search::default() },
                     Some(Opening { block: None, .. }) | None => return false,
                 }
@@ -218,6 +238,8 @@ impl Reader {
         let end = open.start + end;
         match calls {
             Some(calls) => self.call(calls, out),
+            // The model's word for the end of its call.
+            None if open.block.is_end_mark() && self.gap => {}
             // It only looked like a call.
             None => self.say(&pending[*done..end], out),
         }
@@ -232,6 +254,7 @@ impl Reader {
             return;
         }
         let text = if self.gap && self.said { format!("\n{text}") } else { text.to_owned() };
+        self.quote.read(&text);
         match out.last_mut() {
             Some(Piece::Text(last)) => last.push_str(&text),
             Some(Piece::Call(_)) | None => out.push(Piece::Text(text)),
@@ -248,6 +271,7 @@ impl Reader {
     fn call(&mut self, calls: Vec<TextCall>, out: &mut Vec<Piece>) {
         self.called = true;
         self.gap = true;
+        self.quote.begin_line();
         out.extend(calls.into_iter().map(|mut call| {
             if let Some(parameters) = self.grammar.schemas.get(&call.name) {
                 types::fit(&mut call.arguments, parameters);

@@ -1,9 +1,10 @@
 //! From the entries of a path to what the model is shown.
 //!
 //! [`build`] follows Pi: the last compaction's summary first, then what it kept, then everything after it; the last
-//! [`ContextEdit`] of an entry changes it. [`sendable`](sendable()) makes of this what a provider accepts: failed answers are left
-//! out, and a call whose result never came gets one that says so. Neither changes the entries.
+//! [`ContextEdit`] of an entry changes it. [`sendable`](sendable()) makes of this what a provider accepts: failed answers, and what
+//! a filter blocked, are left out, and a call whose result never came gets one that says so. Neither changes the entries.
 
+mod blocked;
 mod edit;
 mod sendable;
 
@@ -18,7 +19,10 @@ use pi_transcript::{
 };
 
 pub use self::sendable::sendable;
-pub(crate) use self::sendable::{answers, calls, is_failed};
+pub(crate) use self::{
+    blocked::diagnostics as blocked_diagnostics,
+    sendable::{answers, calls, is_failed, passed},
+};
 use crate::{
     draft,
     offer::{self, Offer},

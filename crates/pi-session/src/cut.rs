@@ -75,8 +75,7 @@ impl Settings {
 /// from its result. Where everything that a cut can keep would still not fit, nothing is kept, so that a compaction always helps.
 pub fn prepare(path: &[Arc<Kept>], settings: &Settings, window: u64) -> Option<Cut> {
     let compaction = context::last_compaction(path);
-    let mut messages = context::build(path).messages;
-    messages.retain(|(_, message)| !is_failed(message));
+    let mut messages = context::passed(context::build(path).messages);
     if let Some((at, _)) = compaction {
         // Its summary is told apart from the rest.
         messages.retain(|(id, _)| id != path[at].id());

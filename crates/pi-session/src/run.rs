@@ -6,6 +6,7 @@
 
 pub(crate) mod aside;
 pub(crate) mod bash;
+mod blocked;
 mod calls;
 pub(crate) mod compact;
 mod context;

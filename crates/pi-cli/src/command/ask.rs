@@ -216,7 +216,7 @@ fn break_off(partial: &Answered, failure: ModelFailure, asking: &Asking<'_>, con
 
 /// The provider's word for why the answer ended.
 fn stop_reason(event: &StreamEvent) -> Option<String> {
-    let (StreamEvent::FinalCandidate { candidate: 0, finish } | StreamEvent::StreamEnd { finish }) = event else {
+    let (StreamEvent::FinalCandidate { finish, .. } | StreamEvent::StreamEnd { finish }) = event else {
         return None;
     };
     finish.as_ref().map(|finish| finish.raw.clone())

@@ -246,6 +246,10 @@ impl ModelFailure {
     pub(crate) fn exit(&self) -> Exit {
         // A server may say 499 too; then nobody here has interrupted anything.
         let is_refused = matches!(self.call(), Some(CallError::Refused { .. }));
+        // As where the provider has the filter: it is an answer, and asking again changes nothing.
+        if let Some(CallError::Blocked { .. }) = self.call() {
+            return Exit::No;
+        }
         match self.code() {
             Some(ErrorCode::Cancelled) if !is_refused => Exit::Interrupted,
             Some(code) if code.is_retryable() => Exit::TryAgain,
@@ -437,7 +441,7 @@ pub(crate) fn call_hint(error: &CallError) -> String {
             format!("`pi provider show {provider}` shows what it can do; ask another with --model")
         }
         CallError::AddressVariable { variable, .. } => format!("set it: export {variable}=…"),
-        CallError::Option { .. } => "correct the option; --dry-run shows what would be sent".to_owned(),
+        CallError::Option { .. } => "correct the option, or leave it out".to_owned(),
         CallError::Unguarded { .. } => {
             "correct it in the provider's manifest under guardrails; until then nothing is sent past it".to_owned()
         }

@@ -53,8 +53,12 @@ pub(crate) enum SessionFailure {
     Homeless,
     #[error("there is no tool {name}")]
     NoSuchTool { name: String, names: Vec<String> },
-    #[error("there is no model {model}, and no extension brings it")]
-    NoSuchModel { model: String },
+    #[error("there is no model {model}{}, and no extension brings it", named_in(default_in.as_deref()))]
+    NoSuchModel {
+        model: String,
+        /// The settings whose default it is, where nobody named it.
+        default_in: Option<String>,
+    },
     #[error(transparent)]
     Find(FindError),
     #[error(transparent)]
@@ -95,6 +99,11 @@ pub(crate) enum SessionFailure {
 
 /// How many sessions are listed where somebody has to choose.
 const LISTED: usize = 10;
+
+/// Where a name comes from that nobody said.
+fn named_in(file: Option<&str>) -> String {
+    file.map(|file| format!(", the default in {file}")).unwrap_or_default()
+}
 
 impl SessionFailure {
     pub(crate) fn hint(&self) -> String {
@@ -152,7 +161,10 @@ impl SessionFailure {
                 "set HOME, name a folder with --session-dir, or keep nothing with --no-session".to_owned()
             }
             Self::NoSuchTool { names, .. } => format!("the tools are {}", names.join(", ")),
-            Self::NoSuchModel { .. } => {
+            Self::NoSuchModel { default_in: Some(file), .. } => {
+                format!("correct defaultProvider and defaultModel in {file}, or name a model with --model")
+            }
+            Self::NoSuchModel { default_in: None, .. } => {
                 "`pi models` shows those that need no extension; `pi ext inspect FILE` shows what an extension brings".to_owned()
             }
             Self::Find(FindError::NotFound { .. }) => "`pi sessions --all` lists every session with its id".to_owned(),

@@ -83,6 +83,9 @@ fn model_that_nobody_brings_is_said_so() {
     let room = room(Script::new());
     let (_, stderr, is_good) = run(&room, &["--model", "brings/other", "Hello"]);
     assert!(!is_good && stderr.contains("there is no model brings/other, and no extension brings it"), "{stderr}");
+    write(&room.at("agent/settings.json"), br#"{"defaultProvider": "brings", "defaultModel": "other"}"#);
+    let (_, stderr, _) = run(&room, &["Hello"]);
+    assert!(stderr.contains("there is no model brings/other, the default in settings.json, and no"), "{stderr}");
     let mut command = room.pi();
     let output = command.args(["-p", "--model", "brings/m", "Hello"]).stdin(Stdio::null()).output().expect("pi starts");
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -493,6 +493,45 @@ fn only_the_server_that_a_variable_names_is_asked() {
     assert!(told.starts_with("slowly"), "{told}");
 }
 
+/// What looks like the id of a model is that of no other, and what stands for one is told.
+#[test]
+fn name_that_may_be_an_id_is_asked_for_as_it_is_written() {
+    let told = |world: &World, arguments: &str| {
+        let mut command = world.command(&format!("ask Hi --dry-run --json {arguments}"));
+        let output = command.env("PI_CODING_AGENT_DIR", "agent").output().expect("pi runs");
+        let line: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let is_about_names = |line: &&str| line.contains("lists no model") || line.starts_with("note: asking");
+        let notes: Vec<&str> = text.lines().filter(is_about_names).collect();
+        format!("{} {}", line["model"].as_str().unwrap_or(&text), notes.join(" "))
+    };
+    let named = |name: &str| told(&World::new(), &format!("--model {name}"));
+    for name in
+        ["openai/gpt-4o", "openai/gpt-4", "cohere/command-r", "anthropic/claude-opus-4", "mistral/mistral-large"]
+    {
+        let told = named(name);
+        assert!(told.starts_with(&format!("{name} ")) && told.contains("lists no model"), "{told}");
+    }
+    assert_eq!(named("openai/gpt-4o-mini"), "openai/gpt-4o-mini ");
+    assert_eq!(
+        named("anthropic/opus"),
+        "anthropic/claude-opus-5-5 note: asking anthropic/claude-opus-5-5 for \"anthropic/opus\""
+    );
+    let keyed = |name: &str| {
+        let world = World::new().with("agent/auth.json", r#"{"anthropic": {"type": "api_key", "key": "k"}}"#);
+        told(&world, &format!("--model {name}"))
+    };
+    for (name, model) in
+        [("sonnet", "claude-sonnet-5-5"), ("haiku", "claude-haiku-5-5"), ("opus:high", "claude-opus-5-5")]
+    {
+        let word = name.split(':').next().unwrap_or(name);
+        assert_eq!(keyed(name), format!("anthropic/{model} note: asking anthropic/{model} for {word:?}"));
+    }
+    let settings = r#"{"defaultProvider": "openai", "defaultModel": "gpt-4o"}"#;
+    let by_default = told(&World::new().with("agent/settings.json", settings), "");
+    assert!(by_default.starts_with("openai/gpt-4o ") && by_default.contains("lists no model"), "{by_default}");
+}
+
 #[test]
 fn what_is_not_there_is_told_with_what_may_be_meant() {
     assert_snapshot!(World::new().run("ask Hi --model anthropik/claude"), @r#"

@@ -224,6 +224,9 @@ fn request_is_shown_instead_of_sent() {
     assert!(told.contains("POST http://HOST/v1/embeddings") && told.contains(r#""dimensions": 3"#), "{told}");
     let told = call(&world, &running, &["transcribe", "said.mp3", "--dry-run"]);
     assert!(told.contains("bytes and is not shown") && !told.contains("ID3-recording"), "{told}");
+    let told = call(&world, &running, &["batch", "submit", "questions.txt", "--model", "acme/small", "--dry-run"]);
+    assert!(told.contains(r#""custom_id":"line-1""#) && told.contains("POST http://HOST/v1/batches"), "{told}");
+    assert!(told.contains(r#""input_file_id": "FILE_ID""#), "{told}");
     let machine = line(&world, &running, &["speak", "Hi", "--voice", "v", "-o", "a.mp3", "--dry-run", "--json"]);
     assert_eq!(machine["body"]["input"], "Hi");
     assert_eq!(running.server.requests().len(), 0);
@@ -289,7 +292,7 @@ fn batch_that_ended_badly_is_told_and_not_offered() {
     assert_eq!((&machine["state"], &machine["problem"]), (&json!("failed"), &json!("line 2 is no question")));
     assert_snapshot!(call(&world, &running, &["batch", "status", "batch_7", "--model", "acme/small"]), @"
     batch_7  failed · line 2 is no question
-    --- exit 0
+    --- exit 1
     ");
 }
 

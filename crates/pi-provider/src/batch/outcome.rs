@@ -73,7 +73,7 @@ impl Reader<'_> {
     }
 
     fn id(&self, record: &Value) -> Option<String> {
-        record.pointer(&self.id).and_then(Value::as_str).map(str::to_owned)
+        record.pointer(&self.id).and_then(Value::as_str).map(|id| self.reading.word(id))
     }
 
     fn answer(&self, record: &Value) -> Result<Vec<StreamEvent>, CallError> {
@@ -103,7 +103,9 @@ impl Reader<'_> {
     }
 
     fn whole(&self, body: &Value) -> Result<Vec<StreamEvent>, CallError> {
-        let events = self.answers.read(self.reading, body.to_string().as_bytes())?;
+        let mut events = self.answers.read(self.reading, body.to_string().as_bytes())?;
+        let carried = self.reading.carried();
+        events.iter_mut().for_each(|event| carried.hide_in_event(event));
         let Some(grammar) = &self.grammar else { return Ok(events) };
         let mut found = Vec::with_capacity(events.len());
         Filter::new(grammar.clone()).apply_whole(events, &mut found);

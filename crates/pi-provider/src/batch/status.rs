@@ -85,7 +85,7 @@ impl State {
 /// Reads the description of a batch.
 pub fn read_status(reading: &Reading<'_>, body: &[u8]) -> Result<Batch, CallError> {
     let body = read_description(reading, body)?;
-    let text = |path: &str| body.pointer(path).and_then(Value::as_str).map(str::to_owned);
+    let text = |path: &str| body.pointer(path).and_then(Value::as_str).map(|text| reading.word(text));
     let first = |paths: &[&str]| paths.iter().find_map(|path| text(path));
     // A name is a path, of which the last part is the id.
     let name = || text("/name").map(|name| name.rsplit('/').next().unwrap_or_default().to_owned());

@@ -1,4 +1,10 @@
 //! Finds a model by what people type.
+//!
+//! Behind the name of a provider, a name that is not listed is taken for that of a model which is not listed, and never for
+//! another one that begins alike: `gpt-4o` is not `gpt-4o-mini`. Only what can be no id stands for one: whole words from
+//! inside of an id (`sonnet`), and patterns. Without a provider any part of a name will do, since there is nobody to ask for
+//! it as it is written. Of the models of a provider that fit, those count whose id ends like that, and those that are not
+//! called old.
 
 use crate::{builtin::Listed, likeness::nearest, manifest::ModelEntry};
 
@@ -38,6 +44,15 @@ impl Found<'_> {
         format!("{}/{}", self.entry.manifest.id, self.id)
     }
 
+    /// Whether this is its own name, with the provider in front or not, and not a part of one. Upper and lower case are the
+    /// same.
+    pub fn is_called(&self, name: &str) -> bool {
+        let own = [&self.id, self.wire_id()].map(str::to_lowercase);
+        let name = name.to_lowercase();
+        let behind_provider = name.split_once('/').map(|(_, model)| model);
+        [Some(name.as_str()), behind_provider].into_iter().flatten().any(|name| own.iter().any(|it| it == name))
+    }
+
     /// The name on the wire.
     pub fn wire_id(&self) -> &str {
         self.model.and_then(|model| model.model_id.as_deref()).unwrap_or(&self.id)
@@ -48,7 +63,17 @@ impl Catalog {
     /// The one model that is meant by `provider/model`, `model`, or a pattern that fits one model only: with `*` and
     /// `?`, or a part of a name. A provider that lists no models has every model.
     pub fn find_model(&self, pattern: &str) -> Result<Found<'_>, FindError> {
-        let mut candidates = self.candidates(pattern);
+        self.single(pattern, self.candidates(pattern))
+    }
+
+    /// The model of this name, and no other: for names that nobody types, such as those in settings.
+    pub fn find_exactly(&self, name: &str) -> Result<Found<'_>, FindError> {
+        let mut candidates = self.candidates(name);
+        candidates.retain(|found| found.is_called(name));
+        self.single(name, candidates)
+    }
+
+    fn single<'a>(&'a self, pattern: &str, mut candidates: Vec<Found<'a>>) -> Result<Found<'a>, FindError> {
         match candidates.len() {
             0 => Err(self.nothing_found(pattern)),
             1 => Ok(candidates.remove(0)),
@@ -79,7 +104,7 @@ impl Catalog {
             return if routed.len() == 1 { routed } else { own };
         }
         let exact = exact();
-        trusted_first(if exact.is_empty() { self.matching(pattern) } else { exact })
+        trusted_first(if exact.is_empty() { likeliest(self.matching(pattern), pattern) } else { exact })
     }
 
     /// Every model whose names, and the id of whose provider, are wanted. Manifests of others are not read.
@@ -139,8 +164,8 @@ fn trusted_first(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
     if own.is_empty() { strange } else { own }
 }
 
-/// The models of one provider that may be meant: that of this name, else that of this name on the wire, else all that
-/// fit.
+/// The models of one provider that may be meant: that of this name, else that of this name on the wire, else the likeliest
+/// of those that a pattern fits, or inside of whose ids these words stand.
 fn of_provider<'a>(entry: &'a Entry, wanted: &str) -> Vec<Found<'a>> {
     let models = &entry.manifest.models;
     let found = |(id, model): (&String, &'a ModelEntry)| Found { entry, id: id.clone(), model: Some(model) };
@@ -152,11 +177,37 @@ fn of_provider<'a>(entry: &'a Entry, wanted: &str) -> Vec<Found<'a>> {
         return vec![found(known)];
     }
     let lower = wanted.to_lowercase();
-    let fits = |id: &str| {
-        let id = id.to_lowercase();
-        if is_glob(&lower) { glob(&lower, &id) } else { id.contains(&lower) }
+    if let Some(known) = models.iter().find(|(id, _)| id.to_lowercase() == lower) {
+        return vec![found(known)];
+    }
+    let fits = |id: &str| if is_glob(&lower) { glob(&lower, &id.to_lowercase()) } else { stands_inside(&lower, id) };
+    likeliest(models.iter().filter(|(id, _)| fits(id)).map(found).collect(), wanted)
+}
+
+/// Of the models of each provider those whose ids end with what is wanted, and of them those that are not called old.
+fn likeliest<'a>(found: Vec<Found<'a>>, wanted: &str) -> Vec<Found<'a>> {
+    let wanted = words(wanted);
+    let rank = |found: &Found<'_>| {
+        let is_old = |status: &str| matches!(status, "legacy" | "deprecated" | "retired");
+        let status = found.model.and_then(|model| model.status.as_deref());
+        (!words(&found.id).ends_with(&wanted), status.is_some_and(is_old))
     };
-    models.iter().filter(|(id, _)| fits(id)).map(found).collect()
+    let ranks: Vec<_> = found.iter().map(|found| (&found.entry.manifest.id, rank(found))).collect();
+    let is_best = |at: usize| ranks.iter().all(|(provider, rank)| *provider != ranks[at].0 || ranks[at].1 <= *rank);
+    let best: Vec<bool> = (0..ranks.len()).map(is_best).collect();
+    found.into_iter().zip(best).filter_map(|(found, is_best)| is_best.then_some(found)).collect()
+}
+
+/// Whether these are whole words of an id, and not those with which it begins: those may be an id of their own.
+fn stands_inside(wanted: &str, id: &str) -> bool {
+    let (wanted, id) = (words(wanted), words(id));
+    !wanted.is_empty() && id.windows(wanted.len()).skip(1).any(|part| part == wanted)
+}
+
+/// Letters and digits between whatever else there is.
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
 }
 
 fn is_glob(text: &str) -> bool {
@@ -190,8 +241,17 @@ fn glob(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|&letter| letter == '*')
 }
 
+/// Names that go on where the wanted one ends, then those that are written alike.
 fn proposed<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
-    nearest(wanted, names).into_iter().take(PROPOSED).map(str::to_owned).collect()
+    let names: Vec<&str> = names.into_iter().collect();
+    let longer = names.iter().copied().filter(|name| !wanted.is_empty() && name.starts_with(wanted));
+    let mut all: Vec<&str> = Vec::new();
+    for name in longer.chain(nearest(wanted, names.iter().copied())) {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all.into_iter().take(PROPOSED).map(str::to_owned).collect()
 }
 
 fn did_you_mean(nearest: &[String]) -> String {

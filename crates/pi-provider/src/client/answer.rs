@@ -393,35 +393,11 @@ impl Answer {
         Ok(())
     }
 
-    /// Hides what the request carried in the words that a server makes up: names, ids and reasons. What the model says, and
-    /// what is only sent back, stays as it is; failures are seen to where they become errors.
+    /// Hides what the request carried in the words that a server makes up.
     fn hide_carried(&mut self) {
         let Self { carried, decoded, .. } = self;
-        if carried.is_nothing() {
-            return;
-        }
-        for event in decoded {
-            match event {
-                StreamEvent::Metadata { response_id, model, .. } => {
-                    response_id.iter_mut().chain(model).for_each(|word| carried.hide_in_word(word));
-                }
-                StreamEvent::Other { fields, .. } => {
-                    fields.values_mut().for_each(|value| carried.hide_in_value(value));
-                }
-                StreamEvent::ToolCallStarted { tool_call_id, tool_name, .. } => {
-                    carried.hide_in_word(tool_call_id);
-                    carried.hide_in_word(tool_name);
-                }
-                StreamEvent::PartialToolCall { tool_call_id, .. } | StreamEvent::ToolCallEnded { tool_call_id, .. } => {
-                    carried.hide_in_word(tool_call_id);
-                }
-                StreamEvent::FinalCandidate { finish, .. } | StreamEvent::StreamEnd { finish } => {
-                    finish.iter_mut().for_each(|finish| carried.hide_in_word(&mut finish.raw));
-                }
-                StreamEvent::PartialContentDelta { .. }
-                | StreamEvent::ThinkingDelta { .. }
-                | StreamEvent::StreamError { .. } => {}
-            }
+        if !carried.is_nothing() {
+            decoded.iter_mut().for_each(|event| carried.hide_in_event(event));
         }
     }
 

@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// As much of a refusal's body is read, in bytes.
-const LARGEST_REFUSAL: usize = 64 * 1024;
+const LARGEST_REFUSAL: usize = 1024 * 1024;
 /// A refusal's body is not waited for longer than this.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(5);
 

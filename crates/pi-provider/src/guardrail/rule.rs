@@ -7,7 +7,7 @@ use regex::{Regex, RegexBuilder};
 use regex_syntax::{ParserBuilder, hir::Look};
 use serde_json::Value;
 
-use super::stream::HELD;
+use super::stage::HELD;
 use crate::{
     error::Side,
     likeness::nearest,

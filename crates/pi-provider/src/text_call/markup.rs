@@ -16,6 +16,9 @@ pub(super) const CALLS: [&str; 4] = ["tool_call", "function_call", "invoke", "fu
 /// Words before a JSON list or object of calls.
 const MARKERS: [&str; 2] = ["[TOOL_CALLS]", "<|python_tag|>"];
 
+/// Words behind such a call that say that it is over.
+const END_MARKS: [&str; 2] = ["<|eom_id|>", "<|eot_id|>"];
+
 /// Where a call may begin.
 pub(super) struct Opening {
     pub(super) start: usize,
@@ -55,6 +58,8 @@ enum Kind {
     Fence(Tag),
     /// Ends with the JSON value.
     Marker,
+    /// Says that a call is over, and is none.
+    EndMark,
 }
 
 /// The first place where a call begins, or where one may begin once more text has arrived.
@@ -83,6 +88,14 @@ fn opening_at(grammar: &Grammar, text: &str) -> Found {
                 return Found::Block(Block { kind: Kind::Marker, body: marker.len() });
             }
             if marker.starts_with(text) {
+                return Found::Maybe;
+            }
+        }
+        for mark in END_MARKS {
+            if text.starts_with(mark) {
+                return Found::Block(Block { kind: Kind::EndMark, body: mark.len() });
+            }
+            if mark.starts_with(text) {
                 return Found::Maybe;
             }
         }
@@ -164,6 +177,9 @@ impl Block {
     /// Where the block is over, if it is. `text` begins with it, and has grown since the same search was made before.
     pub(super) fn find_end(&self, text: &str, search: &mut Search) -> End {
         let from = search.searched.max(self.body);
+        if self.is_end_mark() {
+            return End::At(self.body);
+        }
         if let Kind::Marker = self.kind {
             search.searched = text.len();
             return search.json.find_end(text, from, self.body);
@@ -212,8 +228,12 @@ impl Block {
         match &self.kind {
             Kind::Tag(tag) => format!("</{}>", tag.written),
             Kind::Fence(_) => "\n```".to_owned(),
-            Kind::Marker => String::new(),
+            Kind::Marker | Kind::EndMark => String::new(),
         }
+    }
+
+    pub(super) fn is_end_mark(&self) -> bool {
+        matches!(self.kind, Kind::EndMark)
     }
 
     /// The calls of a whole block; `None` if there are none in it after all.
@@ -235,6 +255,7 @@ impl Block {
             Kind::Tag(tag) => read_element(grammar, tag, body),
             Kind::Fence(tag) => read_calls(grammar, body, named_in_tag(grammar, tag)),
             Kind::Marker => read_json_calls(grammar, body, None),
+            Kind::EndMark => None,
         }?;
         (!calls.is_empty()).then_some(calls)
     }

@@ -524,6 +524,68 @@ fn a_model_is_found_by_what_people_type() {
     "#);
 }
 
+/// What begins like an id may be one; whole words from inside of ids stand for them, and old models for nothing that is new.
+#[test]
+fn name_that_may_be_an_id_stands_for_no_other() {
+    let models = "claude-sonnet-5-5: {}, claude-sonnet-5: {status: legacy}, claude-haiku-4-5: {status: legacy}, \
+                  claude-opus-5-5: {}, claude-opus-5-6: {}";
+    let files = vec![
+        file("a.yaml", manifest("anthro", &format!(", metadata: {{models: {{{models}}}}}"))),
+        file("o.yaml", manifest("open", ", metadata: {models: {gpt-4o-mini: {}, gpt-5.4: {}, gpt-5.4-mini: {}}}")),
+        file("r.yaml", manifest("router", ", metadata: {models: {org/Kimi-K3: {}}}")),
+    ];
+    let catalog = Catalog::load(&[user(files)]);
+    let line = |pattern: &str| match (catalog.find_model(pattern), catalog.find_exactly(pattern)) {
+        (Ok(found), Ok(_)) => format!("{pattern} is {}\n", found.name()),
+        (Ok(found), Err(_)) => format!("{pattern} stands for {}\n", found.name()),
+        (Err(error), _) => format!("{error}\n"),
+    };
+    let patterns = [
+        "open/gpt-4o",
+        "open/gpt-4o-mini",
+        "open/GPT-4o-Mini",
+        "open/gpt",
+        "open/4o",
+        "open/4",
+        "open/5.4",
+        "open/mini",
+        "anthro/claude-opus-5",
+        "anthro/sonnet",
+        "anthro/sonnet-5",
+        "anthro/haiku",
+        "anthro/opus",
+        "anthro/claude-s*",
+        "sonnet",
+        "gpt-4o",
+        "gpt-5.4",
+        "router/kimi-k3",
+        "router/kimi",
+        "router/kimi-k",
+    ];
+    assert_snapshot!(patterns.map(line).concat(), @r#"
+    open has no model "gpt-4o"; did you mean gpt-4o-mini or gpt-5.4?
+    open/gpt-4o-mini is open/gpt-4o-mini
+    open/GPT-4o-Mini is open/gpt-4o-mini
+    open has no model "gpt"; did you mean gpt-4o-mini or gpt-5.4 or gpt-5.4-mini?
+    open/4o stands for open/gpt-4o-mini
+    open/4 stands for open/gpt-5.4
+    open/5.4 stands for open/gpt-5.4
+    "open/mini" may be open/gpt-4o-mini, open/gpt-5.4-mini
+    anthro has no model "claude-opus-5"; did you mean claude-opus-5-5 or claude-opus-5-6 or claude-sonnet-5?
+    anthro/sonnet stands for anthro/claude-sonnet-5-5
+    anthro/sonnet-5 stands for anthro/claude-sonnet-5
+    anthro/haiku stands for anthro/claude-haiku-4-5
+    "anthro/opus" may be anthro/claude-opus-5-5, anthro/claude-opus-5-6
+    anthro/claude-s* stands for anthro/claude-sonnet-5-5
+    sonnet stands for anthro/claude-sonnet-5-5
+    gpt-4o stands for open/gpt-4o-mini
+    gpt-5.4 is open/gpt-5.4
+    router/kimi-k3 stands for router/org/Kimi-K3
+    router/kimi stands for router/org/Kimi-K3
+    router has no model "kimi-k"
+    "#);
+}
+
 #[test]
 fn folders_are_read_by_name_and_what_is_missing_is_empty() {
     let folder = tempfile::tempdir().unwrap();

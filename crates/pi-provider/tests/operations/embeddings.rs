@@ -156,6 +156,11 @@ fn answers_that_lack_something_are_errors() {
     assert_eq!(fault(r#"{"data": [{"embedding": ["x"]}]}"#, 1), format!("{start}no vectors in it"));
     assert_eq!(fault(r#"{"data": [{"index": 9, "embedding": [1]}]}"#, 1), format!("{start}no vectors in it"));
     assert_eq!(fault(r#"{"data": [{"embedding": "AAA="}]}"#, 1), format!("{start}no vectors in it"));
+    let repeated = r#"{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [2]}]}"#;
+    assert_eq!(fault(repeated, 2), format!("{start}two vectors have the index 0"));
+    let uneven = r#"{"data": [{"embedding": [1, 2]}, {"embedding": [2]}]}"#;
+    assert_eq!(fault(uneven, 2), format!("{start}a vector has 2 numbers, and another 1"));
+    assert_eq!(fault(r#"{"data": [{"embedding": []}]}"#, 1), format!("{start}a vector is empty"));
     assert_eq!(fault("<html>", 1), format!("{start}no JSON: expected value at line 1 column 1"));
 }
 

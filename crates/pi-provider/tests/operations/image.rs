@@ -94,6 +94,9 @@ fn undeclared_empty_and_answers_without_pictures_are_errors() {
     assert_eq!(said(request(&target(&anthropic, "m"), &draw())), "E1005 anthropic does not declare image_generation");
     let empty = said(request(&target(&openai, "m"), &Draw { prompt: String::new(), ..draw() }));
     assert_eq!(empty, "E1001 option prompt cannot be sent: it is empty");
+    let page = json!({"data": [{"b64_json": "PGh0bWw+"}]}).to_string();
+    let fault = said(reading(&openai, |reading| read(reading, page.as_bytes())));
+    assert_eq!(fault, "E3001 the answer of openai cannot be read: what is in it is no picture");
     for body in [json!({"data": []}), json!({"data": [{"b64_json": "?"}]}), json!({"candidates": []}), json!({})] {
         let fault = said(reading(&openai, |reading| read(reading, body.to_string().as_bytes())));
         assert_eq!(fault, "E3001 the answer of openai cannot be read: no picture in it", "{body}");

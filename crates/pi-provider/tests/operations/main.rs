@@ -42,3 +42,26 @@ fn said<T: std::fmt::Debug>(result: Result<T, CallError>) -> String {
     let error = result.unwrap_err();
     format!("{} {error}", error.code().number())
 }
+
+/// A server may write into its own words what it was sent.
+#[test]
+fn credential_is_hidden_in_what_a_server_makes_up() {
+    let manifest = provider::built_in("openai");
+    let word = format!("x{KEY}y");
+    let batch = serde_json::json!({"id": word, "status": word, "output_file_id": word, "errors": {"data": [{"message": word}]}});
+    let images = serde_json::json!({"data": [{"url": format!("https://x.example/{KEY}"), "revised_prompt": word}]});
+    let heard = serde_json::json!({"text": "Hello.", "language": word});
+    let vectors = serde_json::json!({"data": [{"embedding": [1]}], "model": word});
+    let shown = reading(&manifest, |reading| {
+        [
+            format!("{:?}", pi_provider::batch::read_status(reading, batch.to_string().as_bytes()).unwrap()),
+            format!("{:?}", pi_provider::image::read(reading, images.to_string().as_bytes()).unwrap()),
+            format!("{:?}", pi_provider::speech::read_transcript(reading, None, heard.to_string().as_bytes()).unwrap()),
+            format!("{:?}", pi_provider::speech::read_sound(reading, Some(&word), b"sound").unwrap()),
+            format!("{:?}", pi_provider::embeddings::read(reading, vectors.to_string().as_bytes(), 1).unwrap()),
+        ]
+    });
+    for shown in shown {
+        assert!(!shown.contains(KEY) && shown.contains("***"), "{shown}");
+    }
+}

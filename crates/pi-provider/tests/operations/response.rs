@@ -392,6 +392,11 @@ fn error_with_a_good_status_is_an_error_in_every_form() {
     assert_eq!(said(&overloaded.to_string()), "E3002 openai answered: overloaded: busy");
     let empty = json!({"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}, "choices": null});
     assert_eq!(said(&empty.to_string()), "E2002 openai answered: quota_exhausted: insufficient balance");
+    let bare = json!({"code": "InvalidApiKey", "message": "Invalid API-key provided.", "request_id": "r"});
+    assert_eq!(
+        said(&bare.to_string()),
+        "E1002 openai answered: authentication: Invalid API-key provided. (request id r)"
+    );
     let start = "E3001 the answer of openai cannot be read: ";
     assert_eq!(said("{}"), format!("{start}no answer in it"));
     assert_eq!(said("[]"), format!("{start}no answer in it"));

@@ -161,6 +161,41 @@ fn calls_may_arrive_side_by_side_and_unfinished_ones_are_known() {
     assert_eq!((&content[0]["arguments"], &content[1]["arguments"]), (&json!({"m": 1}), &json!({"n": 2})));
 }
 
+/// Some servers give all calls of an answer one id, or number their only answer from one.
+#[test]
+fn calls_of_one_id_are_told_apart_by_their_numbers() {
+    let candidate = 1;
+    let started = |index: u64| StreamEvent::ToolCallStarted {
+        candidate,
+        index: Some(index),
+        tool_call_id: "x".to_owned(),
+        tool_name: "write".to_owned(),
+        signature: None,
+    };
+    let piece = |index: u64, arguments: &str| StreamEvent::PartialToolCall {
+        candidate,
+        index: Some(index),
+        tool_call_id: "x".to_owned(),
+        arguments: arguments.to_owned(),
+    };
+    let ended = |index: u64| StreamEvent::ToolCallEnded { candidate, index: Some(index), tool_call_id: "x".to_owned() };
+    let events = [
+        started(0),
+        started(1),
+        piece(0, "{\"n\":"),
+        piece(1, "{\"n\":"),
+        piece(0, "1}"),
+        piece(1, "2}"),
+        ended(0),
+        ended(1),
+    ];
+    let (message, steps) = assemble(events.to_vec(), End::Proper);
+    let call = |n: u64| json!({"type": "toolCall", "id": "x", "name": "write", "arguments": {"n": n}});
+    assert_eq!(message["content"], json!([call(1), call(2)]));
+    let ends: Vec<&String> = steps.iter().filter(|step| step.starts_with("toolcall_end")).collect();
+    assert_eq!(ends, ["toolcall_end 0", "toolcall_end 1"]);
+}
+
 /// Whoever gets the message alone must not run it either.
 #[test]
 fn cut_calls_are_told_in_the_message_of_a_proper_end() {

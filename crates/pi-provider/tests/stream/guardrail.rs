@@ -1,7 +1,9 @@
 //! Filters on what goes to a model and what comes back.
 
 use pi_provider::{CallError, StreamEvent, guardrail::Guardrails, manifest::resilience};
-use proptest::{collection::vec, prelude::ProptestConfig, prop_assert_eq, prop_oneof, proptest, strategy::Just};
+use proptest::{
+    collection::vec, prelude::ProptestConfig, prop_assert, prop_assert_eq, prop_oneof, proptest, strategy::Just,
+};
 use serde_json::{Value, json};
 
 fn compile(filters: &Value) -> Guardrails {
@@ -245,8 +247,94 @@ fn held_text_comes_before_the_next_event() {
     guard.push(StreamEvent::StreamEnd { finish: None }, &mut out).unwrap();
     let end = StreamEvent::StreamEnd { finish: None };
     let expected =
-        [delta(0, Some(0), "to the [REDACTED]"), call, delta(1, None, "other "), delta(0, Some(2), "x"), end];
+        [delta(0, Some(0), "to the [REDACTED]"), call, delta(0, Some(2), "x"), delta(1, None, "other "), end];
     assert_eq!(out, expected);
+}
+
+/// Text in blocks, with thinking or a call between two of them.
+#[derive(Debug, Clone)]
+enum Said {
+    Text(u64, &'static str),
+    Thought(&'static str),
+    Call,
+    Reason,
+}
+
+fn events_of(said: &[Said]) -> Vec<StreamEvent> {
+    let (candidate, index) = (0, Some(9));
+    let event = |said: &Said| match said {
+        Said::Text(block, text) => vec![delta(0, Some(*block), text)],
+        Said::Thought(thinking) => vec![StreamEvent::ThinkingDelta {
+            candidate,
+            block: Some(7),
+            thinking: (*thinking).to_owned(),
+            signature: None,
+            redacted: false,
+        }],
+        Said::Call => {
+            let (tool_call_id, tool_name) = ("1".to_owned(), "f".to_owned());
+            let started = StreamEvent::ToolCallStarted {
+                candidate,
+                index,
+                tool_call_id: tool_call_id.clone(),
+                tool_name,
+                signature: None,
+            };
+            vec![started, StreamEvent::ToolCallEnded { candidate, index, tool_call_id }]
+        }
+        Said::Reason => vec![StreamEvent::FinalCandidate { candidate, finish: None }],
+    };
+    said.iter().flat_map(event).collect()
+}
+
+/// What comes out, in one line: texts in their blocks, and what stands between them.
+fn line(guardrails: &Guardrails, events: Vec<StreamEvent>) -> String {
+    let mut guard = guardrails.stream_output();
+    let mut out = Vec::new();
+    let end = StreamEvent::StreamEnd { finish: None };
+    if let Err(error) = events.into_iter().chain([end]).try_for_each(|event| guard.push(event, &mut out)) {
+        return blocked(&error);
+    }
+    let word = |event: &StreamEvent| match event {
+        StreamEvent::PartialContentDelta { block, content, .. } => format!("{}:{content}|", block.unwrap_or(99)),
+        StreamEvent::ThinkingDelta { thinking, .. } => format!("({thinking})"),
+        StreamEvent::ToolCallStarted { .. } => "<call>".to_owned(),
+        StreamEvent::FinalCandidate { .. } => ".".to_owned(),
+        StreamEvent::Other { fields, .. } => Value::Object(fields.clone()).to_string(),
+        _ => String::new(),
+    };
+    out.iter().map(word).collect()
+}
+
+#[test]
+fn what_is_cut_between_blocks_is_found() {
+    use Said::{Call, Reason, Text, Thought};
+    let check = |filters: Value, said: &[Said], expected: &str| {
+        assert_eq!(line(&compile(&filters), events_of(said)), expected, "{said:?}");
+    };
+    let blocked = "guardrail house_rules blocked the answer";
+    let moon = [Text(0, "to the mo"), Text(1, "on")];
+    check(words("block"), &moon, blocked);
+    check(words("mask"), &moon, "0:to the [REDACTED]|");
+    check(words("block"), &[Text(0, "to the mo"), Call, Text(0, "on")], blocked);
+    check(words("block"), &[Text(0, "to the mo"), Thought("hm"), Text(0, "on")], blocked);
+    check(words("block"), &[Text(0, "to the mo"), Reason, Text(0, "on"), Reason], blocked);
+    // Where texts do not stand beside each other, neither do their words.
+    check(words("block"), &[Text(0, "to the moon"), Call, Text(0, "light")], blocked);
+    check(words("block"), &[Text(0, "to the moon"), Text(1, "light")], blocked);
+    check(words("block"), &[Text(0, "to the moon"), Text(0, "light")], "0:to the moonlight|");
+    let mail = [Text(0, "the top"), Text(1, "secret mail ada@exa"), Text(2, "mple.com, and"), Call, Text(3, " more")];
+    check(personal("mask"), &mail, "0:the top|1:secret mail a***@e***|2:.com, and|<call>3: more|");
+    check(personal("mask"), &[Text(0, "one"), Thought("t"), Text(0, "two")], "0:one|(t)0:two|");
+    let other = |text: &str| {
+        let fields = json!({"delta": {"cited": [text], "data": text}});
+        vec![StreamEvent::Other { name: "Own".to_owned(), fields: fields.as_object().unwrap().clone() }]
+    };
+    assert_eq!(line(&compile(&words("block")), other("the moon")), blocked);
+    assert_eq!(
+        line(&compile(&words("mask")), other("the moon")),
+        r#"{"delta":{"cited":["the [REDACTED]"],"data":"the moon"}}"#
+    );
 }
 
 #[test]
@@ -442,6 +530,20 @@ fn numbers_of_cards_accounts_and_social_security_are_personal() {
     assert_eq!(streamed(&guardrails, &pieces), expected);
 }
 
+/// Pieces of which no mask makes a word stand alone.
+fn plain_piece() -> impl proptest::strategy::Strategy<Value = String> {
+    prop_oneof![
+        Just("moon".to_owned()),
+        Just("mo".to_owned()),
+        Just("on ".to_owned()),
+        Just(" ".to_owned()),
+        Just(" ada@exa".to_owned()),
+        Just("mple.com ".to_owned()),
+        Just("äöü ".to_owned()),
+        "[a-z ]{0,200}",
+    ]
+}
+
 fn piece() -> impl proptest::strategy::Strategy<Value = String> {
     prop_oneof![
         Just("moon".to_owned()),
@@ -470,5 +572,40 @@ proptest! {
         let whole: String = pieces.concat();
         let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
         prop_assert_eq!(streamed(&guardrails, &pieces).0, output(&guardrails, &whole).0);
+    }
+
+    /// Each part is filtered, and then all of them together; nothing comes out of its order.
+    #[test]
+    fn any_cut_into_blocks_gives_the_text_of_all(
+        parts in vec((vec(plain_piece(), 0..6), proptest::bool::ANY), 0..8),
+        personal_too in proptest::bool::ANY,
+    ) {
+        let mut filters = words("mask");
+        if personal_too {
+            filters.as_array_mut().unwrap().push(personal("mask")[0].clone());
+        }
+        let guardrails = compile(&filters);
+        let mut guard = guardrails.stream_output();
+        let (mut out, mut expected) = (Vec::new(), String::new());
+        for (number, (pieces, with_call)) in parts.iter().enumerate() {
+            for piece in pieces {
+                guard.push(delta(0, Some(u64::try_from(number).unwrap()), piece), &mut out).unwrap();
+            }
+            if *with_call {
+                events_of(&[Said::Call]).into_iter().for_each(|event| guard.push(event, &mut out).unwrap());
+            }
+            expected += &output(&guardrails, &pieces.concat()).0;
+        }
+        guard.finish(&mut out).unwrap();
+        let text: String = out.iter().filter_map(|event| match event {
+            StreamEvent::PartialContentDelta { content, .. } => Some(content.as_str()),
+            _ => None,
+        }).collect();
+        prop_assert_eq!(text, output(&guardrails, &expected).0);
+        let blocks: Vec<u64> = out.iter().filter_map(|event| match event {
+            StreamEvent::PartialContentDelta { block, .. } => *block,
+            _ => None,
+        }).collect();
+        prop_assert!(blocks.is_sorted(), "{:?}", blocks);
     }
 }

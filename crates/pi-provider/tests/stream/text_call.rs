@@ -99,12 +99,21 @@ fn forms_that_were_not_asked_for_are_read_only_leniently() {
         ),
         ("[TOOL_CALLS][{\"name\":\"ls\",\"arguments\":{\"path\":\".\"}}]", r#"ls {"path":"."}"#),
         ("<|python_tag|>{\"name\":\"ls\",\"parameters\":{\"path\":\".\"}}", r#"ls {"path":"."}"#),
+        ("<|python_tag|>{\"name\":\"ls\",\"parameters\":{\"path\":\".\"}}<|eom_id|>", r#"ls {"path":"."}"#),
         ("```tool_call\n{\"name\":\"ls\",\"arguments\":{\"path\":\".\"}}\n```", r#"ls {"path":"."}"#),
         ("<tool_call>{\"name\":\"ls\",\"arguments\":{\"path\":\".\"}}", r#"ls {"path":"."}"#),
     ];
     for (text, call) in forms {
         check(lenient(), text, &["", call]);
         assert_eq!(parse(strict(), text).calls, [], "{text}");
+    }
+}
+
+#[test]
+fn call_behind_code_is_a_call() {
+    let call = "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>";
+    for before in ["```sh\nls\n```", "`ls` is a command:", "a ` alone\nand then:", "~~~\n```\n~~~"] {
+        check(lenient(), &format!("{before}\n{call}"), &[before, "ls {}"]);
     }
 }
 
@@ -119,6 +128,11 @@ fn text_that_only_looks_like_a_call_stays_text() {
         "<tool_call>see <arg_key> here</tool_call>",
         "<tool_call>a<arg_key>b</arg_key></tool_call>",
         "\n\nleading and trailing \n",
+        "Write `<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>` to call.",
+        "```xml\n<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call>\n```\n",
+        "~~~\n[TOOL_CALLS][{\"name\":\"ls\",\"arguments\":{}}]\n~~~",
+        "````md\n```tool_call\n{\"name\":\"ls\",\"arguments\":{}}\n```\n````",
+        "the token <|eom_id|> ends a message",
     ];
     for text in texts {
         for grammar in [strict(), lenient()] {

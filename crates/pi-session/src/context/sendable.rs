@@ -9,22 +9,29 @@ use pi_transcript::{
     message::{AssistantMessage, ToolResultMessage},
 };
 
-use super::Spoken;
+use super::{Spoken, blocked::without_blocked};
 
 /// What the model is told of a call whose result was never written.
 const INTERRUPTED: &str = include_str!("interrupted.txt");
 
-/// The messages without answers that ended in an error, and with a result for every call, in the order in which they are sent:
+/// The messages without answers that ended in an error, and without what made them fail because a filter blocked it.
+pub(crate) fn passed(messages: Vec<Spoken>) -> Vec<Spoken> {
+    let mut messages = without_blocked(messages);
+    messages.retain(|(_, message)| !is_failed(message));
+    messages
+}
+
+/// The messages that have [`passed`], with a result for every call, in the order in which they are sent:
 /// behind an answer stand the results of its calls, in the order of the calls.
 ///
 /// After a crash or an abort a call can stand there alone. Nobody knows whether it ran, so it is not run again: the model is told,
 /// and decides. The id of such a result is that of the answer and of the call, so it is the same in every prompt.
 pub fn sendable(messages: &[Spoken]) -> Vec<Spoken> {
-    let kept: Vec<&Spoken> = messages.iter().filter(|(_, message)| !is_failed(message)).collect();
+    let kept = passed(messages.to_vec());
     let mut sent: Vec<Spoken> = Vec::with_capacity(kept.len());
     // Results that already stand behind their calls.
     let mut taken = vec![false; kept.len()];
-    for (index, (id, message)) in kept.iter().copied().enumerate() {
+    for (index, (id, message)) in kept.iter().enumerate() {
         if taken[index] {
             continue;
         }

@@ -24,6 +24,7 @@ use pi_transcript::{
 
 use super::{
     Cause, Retried, Run, Trouble,
+    blocked::{self, Blocked},
     calls::Batch,
     context,
     desk::{Gone, Plan},
@@ -32,6 +33,7 @@ use super::{
 };
 use crate::{
     archive::{Counted, Shown},
+    context::blocked_diagnostics,
     retry::Fault,
 };
 
@@ -59,6 +61,8 @@ struct Heard {
     facts: Option<Facts>,
     /// The extension that sent another payload.
     replaced_by: Option<GuestId>,
+    /// A filter of the provider blocked the prompt.
+    is_blocked: bool,
     /// What was not told of yet.
     steps: Vec<AgentEvent>,
 }
@@ -73,7 +77,10 @@ impl Run {
         let heard = self.listen(&plan, &prompt).await?;
         self.count(&request, &heard);
         self.tell_findings(heard.facts.as_ref()).await?;
-        let Heard { message, unusable, fault, cause, facts: _, replaced_by: _, steps } = heard;
+        if heard.is_blocked {
+            self.tell(AgentEvent::InputNotice { message: blocked::TOLD.to_owned() }).await?;
+        }
+        let Heard { message, unusable, fault, cause, facts: _, replaced_by: _, is_blocked: _, steps } = heard;
         let (reason, error) = (message.stop_reason.clone(), message.error_message.clone());
         let message = self.finish_message(Message::Assistant(Box::new(message))).await;
         let calls = calls_of(&message);
@@ -166,7 +173,16 @@ impl Run {
         let asking = self.parts.ask(&plan.terms.choice, prompt, &options, seen, &self.cancel);
         let mut answer = match asking.await {
             Ok(answer) => answer,
-            Err(error) => return Ok(self.unanswered(assembly, error, None)),
+            Err(error) => {
+                let blocked = Blocked::of(&error, &plan.terms.choice, prompt);
+                let mut heard = self.unanswered(assembly, error, None);
+                if let Some(Blocked { filter, entries }) = blocked {
+                    let timestamp = heard.message.timestamp;
+                    heard.message.diagnostics = Some(blocked_diagnostics(&filter, &entries, timestamp));
+                    heard.is_blocked = true;
+                }
+                return Ok(heard);
+            }
         };
         self.hear_response(answer.facts()).await;
         let (mut grown, mut broken, mut opening) = (Vec::new(), None, None);
@@ -291,7 +307,16 @@ impl Heard {
         let mut grown = Vec::new();
         let message = assembly.finish(end, &mut grown);
         let steps = grown.into_iter().filter_map(|step| to_event(step, &so_far)).collect();
-        Self { message, unusable: HashMap::new(), fault: None, cause: None, facts: None, replaced_by: None, steps }
+        Self {
+            message,
+            unusable: HashMap::new(),
+            fault: None,
+            cause: None,
+            facts: None,
+            replaced_by: None,
+            is_blocked: false,
+            steps,
+        }
     }
 }
 

@@ -292,6 +292,30 @@ async fn what_a_guardrail_finds_is_told() {
     assert_eq!(found, [expected]);
 }
 
+/// Else nothing could be said in the session any more.
+#[tokio::test]
+async fn what_a_filter_blocked_is_left_out_from_then_on() {
+    let read = Answer::new().text("Looking.").call("c1", "read", &json!({ "path": "a" })).reply();
+    let replies = [Answer::new().text("Hello.").reply(), read, Answer::new().text("Yes.").reply()];
+    let mut stage = Stage::new(replies).await;
+    std::fs::write(stage.path("a"), "the plugh").unwrap();
+    stage.play("first").await;
+    let told = stage.play("say plugh").await;
+    assert!(told.contains("what was blocked stays in the session and is left out"), "{told}");
+    assert!(told.ends_with("guardrail secrets blocked the prompt"), "{told}");
+    // The result of the call is blocked; the call stays.
+    stage.play("read it").await;
+    stage.play("well?").await;
+    let requests = stage.server.requests();
+    assert_eq!(requests.len(), 3);
+    let sent = requests[2].json()["messages"].clone();
+    let texts: Vec<String> = sent.as_array().unwrap().iter().map(|message| message["content"].to_string()).collect();
+    let all = texts.join(" ");
+    assert!(!all.contains("plugh"), "{all}");
+    assert!(all.contains("first") && all.contains("read it") && all.contains("well?"), "{all}");
+    assert!(all.contains("a filter of the provider blocked it"), "{all}");
+}
+
 #[tokio::test]
 async fn lasting_error_is_not_tried_again() {
     let mut stage = Stage::new([refusal(401, "invalid_api_key", "no")]).await;

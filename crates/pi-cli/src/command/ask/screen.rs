@@ -12,26 +12,42 @@ const PICTURE: &str = "MultimodalFrame";
 /// What of the answer is not shown yet.
 #[derive(Default)]
 pub(super) struct Screen {
-    /// Calls whose arguments are still arriving: id, name, arguments.
-    calls: Vec<(String, String, String)>,
+    /// Of several answers people see the one that comes first; `--json` shows all.
+    candidate: Option<u32>,
+    /// Those whose arguments are still arriving.
+    calls: Vec<Call>,
+}
+
+struct Call {
+    /// The provider's number, which tells calls apart that have one id.
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
 }
 
 impl Screen {
     pub(super) fn show(&mut self, event: &StreamEvent, console: &mut Console) {
+        if let Some(candidate) = event.candidate()
+            && *self.candidate.get_or_insert(candidate) != candidate
+        {
+            return;
+        }
         match event {
-            StreamEvent::PartialContentDelta { candidate: 0, content, .. } => console.piece(&safe(content)),
-            StreamEvent::ThinkingDelta { candidate: 0, thinking, .. } => console.murmur(&safe(thinking)),
-            StreamEvent::ToolCallStarted { candidate: 0, tool_call_id, tool_name, .. } => {
-                self.calls.push((tool_call_id.clone(), tool_name.clone(), String::new()));
+            StreamEvent::PartialContentDelta { content, .. } => console.piece(&safe(content)),
+            StreamEvent::ThinkingDelta { thinking, .. } => console.murmur(&safe(thinking)),
+            StreamEvent::ToolCallStarted { index, tool_call_id, tool_name, .. } => {
+                let (index, id, name) = (*index, tool_call_id.clone(), tool_name.clone());
+                self.calls.push(Call { index, id, name, arguments: String::new() });
             }
-            StreamEvent::PartialToolCall { candidate: 0, tool_call_id, arguments, .. } => {
-                if let Some((.., written)) = self.calls.iter_mut().find(|(id, ..)| id == tool_call_id) {
-                    written.push_str(arguments);
+            StreamEvent::PartialToolCall { index, tool_call_id, arguments, .. } => {
+                if let Some(place) = self.place_of(*index, tool_call_id) {
+                    self.calls[place].arguments.push_str(arguments);
                 }
             }
-            StreamEvent::ToolCallEnded { candidate: 0, tool_call_id, .. } => {
-                let call = self.calls.iter().position(|(id, ..)| id == tool_call_id);
-                if let Some((_, name, arguments)) = call.map(|index| self.calls.remove(index)) {
+            StreamEvent::ToolCallEnded { index, tool_call_id, .. } => {
+                let call = self.place_of(*index, tool_call_id).map(|place| self.calls.remove(place));
+                if let Some(Call { name, arguments, .. }) = call {
                     // One without arguments has none, whether its provider writes that or nothing.
                     let arguments = if arguments.trim().is_empty() { "{}" } else { &arguments };
                     show_call(&name, arguments, console);
@@ -47,13 +63,7 @@ impl Screen {
                 console
                     .note(&format!("the answer holds {}, which is not shown here; --json prints it", printable(kind)));
             }
-            // Of several answers people see the first; `--json` shows all.
-            StreamEvent::PartialContentDelta { .. }
-            | StreamEvent::ThinkingDelta { .. }
-            | StreamEvent::ToolCallStarted { .. }
-            | StreamEvent::PartialToolCall { .. }
-            | StreamEvent::ToolCallEnded { .. }
-            | StreamEvent::Metadata { .. }
+            StreamEvent::Metadata { .. }
             | StreamEvent::FinalCandidate { .. }
             | StreamEvent::StreamEnd { .. }
             | StreamEvent::StreamError { .. }
@@ -63,10 +73,16 @@ impl Screen {
 
     /// Shows what was begun and never ended.
     pub(super) fn finish(&mut self, console: &mut Console) {
-        for (_, name, arguments) in std::mem::take(&mut self.calls) {
+        for Call { name, arguments, .. } in std::mem::take(&mut self.calls) {
             show_call(&name, &arguments, console);
         }
         console.end_line();
+    }
+
+    /// The call of this id, that of this number if several have one id.
+    fn place_of(&self, index: Option<u64>, id: &str) -> Option<usize> {
+        let is_same = |call: &Call| call.index == index && call.id == id;
+        self.calls.iter().position(is_same).or_else(|| self.calls.iter().position(|call| call.id == id))
     }
 }
 

@@ -58,6 +58,8 @@ pub(super) fn run(command: &CallCommand, environment: &Environment, console: &mu
             let draft = work.draft(&chosen.target()).map_err(|error| chosen.failure(error))?;
             return show(draft, whom, &chosen, &providers, console);
         }
+        // What cannot be asked for at all needs no credential.
+        work.draft(&chosen.target()).map_err(|error| chosen.failure(error))?;
         let asker = asker(whom, &mut chosen, &providers, environment, console)?;
         let done = work.run(&asker.asking(&chosen.target()), console).await.map_err(|error| chosen.failure(error))?;
         for (path, content) in &done.files {
@@ -247,6 +249,16 @@ fn asker(
 struct Draft {
     request: Request,
     findings: Vec<Finding>,
+    content: Content,
+}
+
+/// What a body is made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// Of JSON, or of what nobody can read.
+    Usual,
+    /// Of lines in a form, which can be read.
+    Lines,
 }
 
 /// Shows a request instead of sending it. A body that is no text is only counted.
@@ -257,11 +269,12 @@ fn show(
     providers: &Providers,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let Draft { mut request, findings } = draft;
+    let Draft { mut request, findings, content } = draft;
     let resolved = asking::resolve(&whom.reach, chosen, providers)?;
     request.doubt_credential(resolved.credential.as_ref());
     let credential = Shown::of(&resolved);
-    let body = serde_json::from_slice::<Value>(&request.body).ok();
+    let text = || (content == Content::Lines).then(|| String::from_utf8_lossy(&request.body).into());
+    let body = serde_json::from_slice::<Value>(&request.body).ok().or_else(text);
     if console.reader() == Reader::Machine {
         let headers: serde_json::Map<String, Value> =
             request.headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();

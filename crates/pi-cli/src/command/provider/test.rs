@@ -331,7 +331,7 @@ fn show(check: Check, verdict: &Verdict, answered: Option<&Answered>, chosen: &C
     console.line(&format!("  {mark} {:<9} {time}  {}", check.words(), parts.join(" · ")));
     match (verdict, hint) {
         (_, Some(hint)) => console.hint(&hint),
-        (Verdict::Odd(_), None) if check == Check::Stream => {
+        (Verdict::Odd(_), None) if check == Check::Stream && answered.is_some_and(|it| !it.facts.is_streamed) => {
             console.hint("`pi ask` works all the same, and shows nothing before the answer is there");
         }
         (Verdict::Odd(_), None) => {

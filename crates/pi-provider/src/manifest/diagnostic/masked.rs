@@ -12,7 +12,7 @@ use pi_redact::{Evidence, Options, Personal, Redactor, is_secret_key};
 use serde_json::Value;
 
 use crate::{
-    manifest::endpoint::{is_harmless, is_key, is_scheme, is_variable},
+    manifest::endpoint::{is_harmless, is_key, is_scheme, is_variable, is_variable_name},
     secret::HIDDEN,
 };
 
@@ -133,7 +133,9 @@ impl Reader {
         let ends_open = ["", "|", ">", "|-", ">-", "|+", ">+"];
         self.secret_above = rest
             .rsplit_once(':')
-            .filter(|(key, value)| ends_open.contains(&value.trim()) && is_secret(name(key)))
+            .filter(|(key, value)| {
+                ends_open.contains(&value.trim()) && (is_secret(name(key)) || VARIABLES.contains(&name(key)))
+            })
             .map(|_| indentation);
         let holds_headers = rest.trim_end().strip_suffix(':').is_some_and(|key| HEADERS.contains(&name(key)));
         if holds_headers && self.open.is_empty() {
@@ -151,6 +153,11 @@ impl Reader {
             None if self.headers_above.is_some() => self.header(part),
             Some(Collection::Plain) | None => match part.split_once(':') {
                 Some((key, value)) if name(key) == "prefix" && !is_scheme(bare(value)) => {
+                    let comment = value.find(" #").unwrap_or(value.len());
+                    format!("{key}:{}{}", stars(&value[..comment]), &value[comment..])
+                }
+                // A key that was pasted where the name of its variable belongs.
+                Some((key, value)) if VARIABLES.contains(&name(key)) && !is_variable_name(bare(value)) => {
                     let comment = value.find(" #").unwrap_or(value.len());
                     format!("{key}:{}{}", stars(&value[..comment]), &value[comment..])
                 }
@@ -206,11 +213,14 @@ impl Reader {
             Some(collection @ (Collection::Secret | Collection::Headers)) => *collection,
             None if self.headers_above.is_some() => Collection::Headers,
             Some(Collection::Plain) | None if HEADERS.contains(&key) => Collection::Headers,
-            Some(Collection::Plain) | None if is_secret(key) => Collection::Secret,
+            Some(Collection::Plain) | None if is_secret(key) || VARIABLES.contains(&key) => Collection::Secret,
             Some(Collection::Plain) | None => Collection::Plain,
         }
     }
 }
+
+/// Members that name the variable with the credential.
+const VARIABLES: [&str; 3] = ["token_env", "key_env", "api_key_env"];
 
 /// Members that hold the address of a provider, in whose query people put keys under any name.
 const ADDRESSES: [&str; 3] = ["base_url", "base_url_template", "baseUrl"];
@@ -349,6 +359,10 @@ mod tests {
             ),
             ("  chat: \"/chat?token=open&v=${V}\"", "  chat: \"/chat?token=****&v=${V}\""),
             ("auth: { type: bearer, key: open, token_env: K }", "auth: { type: bearer, key: ****, token_env: K }"),
+            ("auth: { token_env: open-sesame, type: bearer }", "auth: { token_env: ***********, type: bearer }"),
+            ("  token_env: \"open sesame\" # why\n  id: a\n", "  token_env: ***** ******* # why\n  id: a\n"),
+            ("  token_env:\n    open-sesame\n  id: a\n", "  token_env:\n    ***********\n  id: a\n"),
+            ("{\"key_env\": \"open-sesame\", \"id\": 1}", "{\"key_env\": *************, \"id\": 1}"),
             ("api_key:\n  opensesame\nid: acme\n", "api_key:\n  **********\nid: acme\n"),
             ("api_key: |\n  open\n  sesame\nid: acme\n", "api_key: |\n  ****\n  ******\nid: acme\n"),
             (

@@ -11,7 +11,7 @@ use crate::{
     manifest::{
         Capability,
         diagnostic::{Rule, Severity},
-        endpoint::{Auth, Endpoint, Header, Placement, SecretHeader, is_protected, is_whole},
+        endpoint::{Auth, Endpoint, Header, Placement, SecretHeader, is_protected, is_variable_name, is_whole},
         promote::{Generation, operations::PATHS},
         tree::{Member, Node, Position},
     },
@@ -60,8 +60,6 @@ struct WrittenAuth {
 
 static VARIABLE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}").expect("a constant pattern"));
-static VARIABLE_NAME: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new("^[A-Za-z_][A-Za-z0-9_]*$").expect("a constant pattern"));
 
 const LEAST_TIMEOUT_MS: u64 = 100;
 
@@ -200,7 +198,7 @@ fn auth(endpoint: &Member, generation: Generation, report: &mut Report<'_>) -> O
     };
     let written: WrittenAuth = report.read(Severity::Error, Rule::AuthSection, node, PATH)?;
     let placement = placement(node, &written, generation, report);
-    if let Some(name) = written.token_env.as_ref().filter(|name| !VARIABLE_NAME.is_match(name)) {
+    if let Some(name) = written.token_env.as_ref().filter(|name| !is_variable_name(name)) {
         let at = node.get("token_env").map_or(node.at, |name| name.at);
         // A pasted key is not repeated.
         let message = format!("the name of a variable is expected ({} characters are written)", name.chars().count());

@@ -19,7 +19,7 @@ use pi_transcript::{Block, EntryId, Message, ModelId, StopReason, Usage, json::O
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Draft, Need, asker, choose, show};
+use super::{Content, Draft, Need, asker, choose, show};
 use crate::{
     amount::counted,
     arguments::call::{BatchArguments, BatchCommand, BatchSubmitArguments, WhomArguments},
@@ -75,9 +75,13 @@ fn submit(arguments: &BatchSubmitArguments, environment: &Environment, console: 
         let mut items = items(&questions, arguments, &chosen).map_err(|error| chosen.failure(error))?;
         if whom.dry_run {
             asking::add_headers(&mut chosen);
-            let drafted = drafted(&mut items, &chosen).map_err(|error| chosen.failure(error))?;
-            return show(drafted, whom, &chosen, &providers, console);
+            for draft in drafted(&mut items, &chosen).map_err(|error| chosen.failure(error))? {
+                show(draft, whom, &chosen, &providers, console)?;
+            }
+            return Ok(Exit::Success);
         }
+        // What cannot be asked for at all needs no credential.
+        batch::start(&chosen.target(), &items).map_err(|error| chosen.failure(error))?;
         let asker = asker(whom, &mut chosen, &providers, environment, console)?;
         let submitted = batch::submit(&asker.asking(&chosen.target()), &items).await;
         let Answered { value, facts } = submitted.map_err(|error| chosen.failure(error))?;
@@ -87,12 +91,22 @@ fn submit(arguments: &BatchSubmitArguments, environment: &Environment, console: 
     })
 }
 
-/// The first request of a batch, filtered as it is when it is sent.
-fn drafted(items: &mut [Item], chosen: &Chosen) -> Result<Draft, CallError> {
+/// What stands for the id of a file that is not there yet.
+const FILE: &str = "FILE_ID";
+
+/// The requests of a batch, filtered as they are when they are sent: that with the questions, and where they are a file that
+/// which makes a batch of it.
+fn drafted(items: &mut [Item], chosen: &Chosen) -> Result<Vec<Draft>, CallError> {
     let target = chosen.target();
     let findings = batch::filter(target.manifest, items)?;
-    let (Start::Upload(request) | Start::Create(request)) = batch::start(&target, items)?;
-    Ok(Draft { request, findings })
+    Ok(match batch::start(&target, items)? {
+        Start::Create(request) => vec![Draft { request, findings, content: Content::Usual }],
+        Start::Upload(request) => {
+            let creation = batch::creation(&target, items, FILE)?;
+            let second = Draft { request: creation, findings: Vec::new(), content: Content::Usual };
+            vec![Draft { request, findings, content: Content::Lines }, second]
+        }
+    })
 }
 
 fn existing(
@@ -112,7 +126,7 @@ fn existing(
                 Wish::Cancel => batch::cancellation(&chosen.target(), &arguments.id),
             };
             let request = request.map_err(|error| chosen.failure(error))?;
-            return show(Draft { request, findings: Vec::new() }, whom, &chosen, &providers, console);
+            return show(Draft { request, findings: Vec::new(), content: Content::Usual }, whom, &chosen, &providers, console);
         }
         let asker = asker(whom, &mut chosen, &providers, environment, console)?;
         let target = chosen.target();
@@ -124,7 +138,9 @@ fn existing(
         let Answered { value, .. } = found.map_err(|error| chosen.failure(error))?;
         if matches!(wish, Wish::Look | Wish::Cancel) {
             tell(&value, whom, &chosen, console);
-            return Ok(Exit::Success);
+            let has_failed = matches!(value.state, State::Failed | State::Expired | State::Cancelled);
+            let is_no = matches!(wish, Wish::Look) && has_failed;
+            return Ok(if is_no { Exit::No } else { Exit::Success });
         }
         if !value.state.is_over() {
             tell(&value, whom, &chosen, console);

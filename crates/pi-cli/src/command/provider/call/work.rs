@@ -15,7 +15,7 @@ use pi_provider::{
 use pi_redact::Redactor;
 use serde_json::{Map, Value, json};
 
-use super::Draft;
+use super::{Content, Draft};
 use crate::{
     arguments::{call::CallCommand, model::Ability},
     console::Console,
@@ -158,7 +158,7 @@ impl Work {
             Work::Speak(speak, _) => speech::synthesis(target, speak)?,
         };
         findings.extend(guard::filter_request(target.manifest, &mut request)?);
-        Ok(Draft { request, findings })
+        Ok(Draft { request, findings, content: Content::Usual })
     }
 
     pub(super) async fn run(&self, asking: &Asking<'_>, console: &mut Console) -> Result<Done, CallError> {
