@@ -243,7 +243,7 @@ scenarios! {
     context_and_export, chat_named, chat_labels,
     refused_ends_first, secrets_spilled,
     chat_unasked, chat_address, chat_address_lost, chat_left_at_work, chat_labelled, chat_delete, chat_misspelt,
-    chat_queue_unsent, messages_unsent, chat_theme_unknown, chat_resized_at_work,
+    chat_queue_unsent, messages_unsent, chat_theme_unknown, chat_resized_at_work, blocked_left_out,
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl Stage {
     }
 
     /// Takes the next piece and gives out what is certain by now.
-    pub(super) fn push(&mut self, piece: Piece, work: Work<'_>, findings: &mut Findings) -> Result<Piece, CallError> {
+    pub(super) fn push(&mut self, piece: &Piece, work: Work<'_>, findings: &mut Findings) -> Result<Piece, CallError> {
         self.marks.extend(piece.marks.iter().map(|mark| mark + self.waiting.len()));
         self.waiting.push_str(&piece.text);
         let released = match &mut self.filter {

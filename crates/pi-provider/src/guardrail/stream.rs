@@ -405,7 +405,7 @@ fn run(
     };
     for (stage, rule) in stages.iter_mut().zip(rules) {
         let work = Work { rule, effect: effect(rule) };
-        piece = stage.push(piece, work, findings)?;
+        piece = stage.push(&piece, work, findings)?;
         if is_end {
             let rest = stage.finish(work, findings)?;
             piece.marks.extend(rest.marks.iter().map(|mark| mark + piece.text.len()));
