@@ -52,7 +52,7 @@ test("a stretch of a strip says what it is and leads to its segment", async ({ p
   const strip = page.getByRole("link", { name: /What the model saw: / });
   await expect(strip.locator("svg")).toBeVisible();
   const box = await strip.boundingBox();
-  const edge = box === null ? { x: 0, y: 0 } : { x: box.width - 3, y: 8 };
+  const edge = box === null ? { x: 0, y: 0 } : { x: box.width - 1.5, y: 8 };
   await strip.hover({ position: edge });
   await expect(page.locator(".pointed")).toContainText(/^Text \d+ tokens? · [\d.]+%/);
   await strip.hover({ position: { x: 5, y: 8 } });

@@ -64,3 +64,23 @@ test("a session outside of the server's folders says so, is not opened, and its 
   await expect(page.locator("[data-role=user]")).toContainText("nearby work");
   await expect(notice).toHaveCount(0);
 });
+
+test("what a session has cost has the same sign in the list, on its answer and in its head", async ({ page, desk }) => {
+  const id = "11111111-2222-7333-8444-888888888888";
+  const timestamp = "2026-11-15T10:00:00.000Z";
+  const cost = { input: 0.05, output: 0.032, cacheRead: 0, cacheWrite: 0, total: 0.082, atLeast: true };
+  const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost };
+  const answer = { role: "assistant", content: [{ type: "text", text: "So it is." }], api: "openai-completions", provider: "local", model: "scripted", usage, stopReason: "stop", timestamp: Date.parse(timestamp) };
+  const lines = [
+    { type: "session", version: 3, id, timestamp, cwd: `${desk.server.folder}/project` },
+    { type: "message", id: "00000001", parentId: null, timestamp, message: { role: "user", content: "Is it?", timestamp: Date.parse(timestamp) } },
+    { type: "message", id: "00000002", parentId: "00000001", timestamp, message: answer },
+  ];
+  await desk.server.write(sessionFile(desk.server, `2026-11-15T10-00-00-000Z_${id}`), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+  await desk.enter(page);
+  await expect(page.locator("[data-session] .facts")).toContainText("≥ $0.0820");
+  await page.locator("[data-session] .open").first().click();
+  await expect(page.locator("header .cost")).toHaveText("≥ $0.0820");
+  await expect(page.locator("[data-role=assistant]")).toContainText("≥ $0.0820");
+  await expect(page.locator("[data-state=open] .facts")).toContainText("≥ $0.0820");
+});
