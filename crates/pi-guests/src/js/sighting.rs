@@ -103,12 +103,12 @@ fn words<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
 fn callee(line: &str, column: usize) -> Option<&str> {
     let at = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
     let is_part = |letter: char| is_letter(letter) || ".?!".contains(letter);
-    let calls = line.match_indices('(').filter_map(|(end, _)| {
+    let mut calls = line.match_indices('(').filter_map(|(end, _)| {
         let name = line[..end].trim_end_matches(is_part);
         (name.len() < end).then_some((name.len(), end))
     });
     // The engine names the place behind the bracket; the map leads to what begins there or before.
-    let (start, end) = calls.filter(|(start, _)| *start <= at).last()?;
+    let (start, end) = calls.rfind(|(start, _)| *start <= at)?;
     let name = line[start..end].trim_end_matches(['?', '.', '!']);
     name.starts_with(|letter: char| is_letter(letter) && !letter.is_numeric()).then_some(name)
 }
