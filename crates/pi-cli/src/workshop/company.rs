@@ -218,10 +218,9 @@ impl Company {
         }));
         let mut members = Vec::new();
         for (member, raised) in started.await {
-            match raised {
-                Some(Err(fault)) => lost.add(&member.origin, member.lacking(&fault)),
-                // A server that is not there yet, and one whose tools are held back, tell that themselves.
-                Some(Ok(_)) | None => {}
+            // A server that is not there yet, and one whose tools are held back, tell that themselves.
+            if let Some(Err(fault)) = raised {
+                lost.add(&member.origin, member.lacking(&fault));
             }
             members.push(member);
         }
