@@ -63,9 +63,8 @@ impl<C, B> Engine<C, B> {
     fn goes_unrecorded(&self, header: &Header, repeated: Option<Place>, now: Time) -> bool {
         match repeated {
             None => {
-                let needs_room = !Names::of(header).is_empty();
-                let is_recordable = !self.journal.has_failed() && !(needs_room && self.lack(now).is_some());
-                header.is_needed_by_run() && !is_recordable
+                let has_no_room = !Names::of(header).is_empty() && self.lack(now).is_some();
+                header.is_needed_by_run() && (self.journal.has_failed() || has_no_room)
             }
             Some(Place::InFlight(ticket)) => {
                 let command = self.commands.get(&ticket).map(|command| &command.header);
