@@ -28,6 +28,8 @@ const NO_EPOCH = "-";
 
 /** So far the clocks of browser and server may be apart. */
 const CLOCKS_MS = 5000;
+/** As long as events may be behind an answer that was asked for after them. */
+const EVENTS_COME_MS = 250;
 
 /** A shell command of the user that is at work. */
 interface ShellRun {
@@ -493,9 +495,13 @@ export class Conversation {
     }
   }
 
-  private async settle(): Promise<void> {
+  private async settle(untold: "taken" | "doubted" = "taken"): Promise<void> {
     try {
-      const outcome = await this.messages.settle(() => this.isWorking);
+      let outcome = await this.messages.settle(() => this.isWorking, untold);
+      if (outcome === "ahead") {
+        await new Promise((wake) => setTimeout(wake, EVENTS_COME_MS));
+        outcome = await this.messages.settle(() => this.isWorking);
+      }
       if (outcome === "lost") {
         return await this.reload();
       }
@@ -594,7 +600,8 @@ export class Conversation {
         this.stage.workingMessage = undefined;
         this.said = event.aborted === true ? "stopped" : "done";
         this.messages.endRun();
-        void this.settle();
+        // The next run may have begun: what it says is told by its events, which may still be under way.
+        void this.settle("doubted");
         return;
       case "turn_end":
         void this.readUsage();

@@ -130,9 +130,10 @@ export class Messages {
 
   /**
    * After a run: entries get their ids, and whatever was missed is corrected. `later` if something new began, whose end settles this
-   * as well; `lost` if everything has to be read anew.
+   * as well; `lost` if everything has to be read anew. An answer may overtake events: whoever doubts what nobody told of yet is told
+   * that it is `ahead`, and asks again when the events have had time to come.
    */
-  async settle(isWorking: () => boolean): Promise<"settled" | "later" | "lost"> {
+  async settle(isWorking: () => boolean, untold: "taken" | "doubted" = "taken"): Promise<"settled" | "later" | "lost" | "ahead"> {
     const after = this.items.findLast((item) => item.entryId !== undefined)?.entryId;
     const reading = this.reading;
     if (after === undefined) {
@@ -148,6 +149,9 @@ export class Messages {
       return "lost";
     }
     const tail = this.items.slice(at + 1);
+    if (untold === "doubted" && data.messages.length > tail.length) {
+      return "ahead";
+    }
     const fits = tail.length === data.messages.length && tail.every((item, index) => isSame(item.message, data.messages[index]));
     if (data.hasMore === true || (data.messages.length === 0 && tail.length > 0)) {
       return "lost";
