@@ -21,7 +21,7 @@ pub(crate) fn passed(messages: Vec<Spoken>) -> Vec<Spoken> {
     messages
 }
 
-/// The messages that have [`passed`], with a result for every call, in the order in which they are sent:
+/// The messages that have `passed`, with a result for every call, in the order in which they are sent:
 /// behind an answer stand the results of its calls, in the order of the calls.
 ///
 /// After a crash or an abort a call can stand there alone. Nobody knows whether it ran, so it is not run again: the model is told,
