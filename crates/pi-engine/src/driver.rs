@@ -55,6 +55,10 @@ pub trait Host: Send + Sync + 'static {
         cancel: CancellationToken,
     ) -> impl Future<Output = Completion<Self::Body>> + Send;
 
+    /// A command is about to be run. Called on the engine's task, in the order in which commands start, which is not the order
+    /// in which the futures of [`Host::run`] are first polled: what depends on it is noted in the command. It must not block.
+    fn start(&self, command: &mut Self::Command);
+
     /// Whether a command is done sooner than a task for it could be made, but for what it has to wait for. Then it is begun on
     /// the engine's task, and goes on by itself only where it waits. Called on the engine's task.
     fn is_quick(&self, command: &Self::Command) -> bool;
@@ -378,7 +382,8 @@ impl<H: Host> Driver<H> {
         drained
     }
 
-    fn start(&mut self, ticket: Ticket, header: Arc<Header>, command: H::Command, now: Time) {
+    fn start(&mut self, ticket: Ticket, header: Arc<Header>, mut command: H::Command, now: Time) {
+        self.host.start(&mut command);
         let cancel = CancellationToken::new();
         let (host, token, kind) = (Arc::clone(&self.host), cancel.clone(), header.kind.clone());
         let is_quick = host.is_quick(&command);

@@ -28,6 +28,8 @@ enum Work {
     QuickReply,
     QuickReplyAfter(u64),
     QuickPanic,
+    /// Replies, and says when it starts.
+    Told(&'static str),
 }
 
 #[derive(Default)]
@@ -51,7 +53,7 @@ impl Host for Log {
     ) -> Completion<&'static str> {
         self.note(format!("run {}", header.kind));
         match work {
-            Work::Reply | Work::QuickReply => {}
+            Work::Reply | Work::QuickReply | Work::Told(_) => {}
             Work::ReplyAfter(milliseconds) | Work::QuickReplyAfter(milliseconds) => {
                 sleep(Duration::from_millis(milliseconds)).await
             }
@@ -64,6 +66,12 @@ impl Host for Log {
     }
 
     async fn wind_up(&self) {}
+
+    fn start(&self, work: &mut Work) {
+        if let Work::Told(name) = work {
+            self.note(format!("start {name}"));
+        }
+    }
 
     fn is_quick(&self, work: &Work) -> bool {
         matches!(work, Work::QuickReply | Work::QuickPanic | Work::QuickReplyAfter(_))
@@ -228,6 +236,22 @@ async fn a_command_is_recorded_run_recorded_and_answered() {
     assert_eq!(rig.heard(), ["accepted write", "started write", "run write", "end write"]);
     rig.pass(10).await;
     assert_eq!(rig.heard(), ["finished write", "answer write ok"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_start_in_their_order_before_any_of_them_runs() {
+    let mut rig = Rig::new();
+    for (session, name) in [("s", "first"), ("t", "second"), ("u", "third")] {
+        rig.send_to(session, &format!("read.{name}"), Work::Told(name)).await;
+    }
+    rig.pass(5).await;
+    let heard = rig.heard();
+    let told: Vec<&str> = heard.iter().map(String::as_str).filter(|line| line.starts_with("start ")).collect();
+    assert_eq!(told, ["start first", "start second", "start third"]);
+    let place = |line: &str| heard.iter().position(|heard| heard == line).expect("it was heard");
+    for name in ["first", "second", "third"] {
+        assert!(place(&format!("start {name}")) < place(&format!("run read.{name}")), "{heard:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

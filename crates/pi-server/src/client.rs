@@ -133,7 +133,7 @@ pub(crate) async fn admit(hall: &Hall, engine: &Mailbox<Job, Answer>, arrival: A
     let is_run = class == Class::Run && header.depends_on.is_empty();
     let admitted = room.filter(|_| header.order.is_work());
     let admitted = admitted.map(|room| if is_run { room.admit_run() } else { room.admit_work() });
-    let job = Job { command: frame.command, class, connection, admitted };
+    let job = Job { command: frame.command, class, connection, admitted, entry: None };
     engine.admit(Admission { request, header, command: job }).await.map_err(|_| Ended)
 }
 

@@ -48,7 +48,7 @@ use crate::{
     porch::Porch,
     rates::Rates,
     recovered::Recovered,
-    room::{Admitted, Room, Turns},
+    room::{Admitted, Entry, Room, Turns},
     rooms::Rooms,
     roots::Roots,
     settings::Settings,
@@ -66,6 +66,8 @@ pub struct Job {
     pub connection: Arc<Connection>,
     /// That its session knows of it, if it is work.
     pub admitted: Option<Admitted>,
+    /// That it has started and its session has not heard of it, if it is work that can be stopped.
+    pub entry: Option<Entry>,
 }
 
 /// What a handler of a session's commands is told beside the command.
@@ -196,7 +198,12 @@ impl Host for Hall {
                 let written = is_mark_moved.then(|| self.rooms.get(&id)).flatten();
                 written.iter().for_each(|room| room.begin_writing());
                 let outcome = self
-                    .attend(&id, command, Given { began, header: &header, class: job.class, cancel: &cancel })
+                    .attend(
+                        &id,
+                        command,
+                        Given { began, header: &header, class: job.class, cancel: &cancel },
+                        job.entry,
+                    )
                     .await;
                 if let Some(room) = written {
                     self.measure(&room).await;
@@ -210,6 +217,14 @@ impl Host for Hall {
         let completion = complete(outcome);
         // What is kept for a retry is without secrets, and a retry hears what was said the first time.
         if header.access.is_recorded() { redacted(completion, &self.redactor) } else { completion }
+    }
+
+    fn start(&self, job: &mut Job) {
+        if let Command::Session(id, command) = &job.command
+            && conversation::can_be_stopped(command)
+        {
+            job.entry = self.rooms.get(id).map(|room| room.start_work());
+        }
     }
 
     fn is_quick(&self, job: &Job) -> bool {

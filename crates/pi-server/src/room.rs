@@ -51,6 +51,8 @@ pub struct Room {
     /// Work of clients that was admitted and has not ended, and runs among it that nothing is ahead of.
     work: AtomicUsize,
     expected: AtomicUsize,
+    /// Work that has started and that the session has not heard of yet.
+    entering: AtomicUsize,
     /// Messages of clients that are being put into a run, or begin one.
     joining: AtomicUsize,
     /// Commands that may have written to the file since it was measured. One that is cut short is counted for good.
@@ -165,6 +167,17 @@ impl Drop for Admitted {
     }
 }
 
+/// Work that has started, until its session has heard of it.
+#[derive(Debug)]
+pub struct Entry(Arc<Room>);
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.0.entering.fetch_sub(1, Ordering::SeqCst);
+        self.0.flight.wake();
+    }
+}
+
 /// Where a message is being put into a run, or begins one.
 pub struct Joining<'a>(&'a Room);
 
@@ -191,6 +204,7 @@ impl Room {
             commanded: AtomicUsize::new(0),
             work: AtomicUsize::new(0),
             expected: AtomicUsize::new(0),
+            entering: AtomicUsize::new(0),
             joining: AtomicUsize::new(0),
             writing: AtomicUsize::new(0),
             flight: Flight::default(),
@@ -234,6 +248,17 @@ impl Room {
         let is_expected = self.work.fetch_add(1, Ordering::SeqCst) == 0;
         self.expected.fetch_add(usize::from(is_expected), Ordering::SeqCst);
         Admitted { room: Arc::clone(self), is_expected }
+    }
+
+    /// Counts work that starts, and of which the session will hear.
+    pub fn start_work(self: &Arc<Self>) -> Entry {
+        self.entering.fetch_add(1, Ordering::SeqCst);
+        Entry(Arc::clone(self))
+    }
+
+    /// Waits until the session has heard of all work that has started: whoever stops it must not come before it.
+    pub async fn entered(&self) {
+        self.flight.until(|_| self.entering.load(Ordering::SeqCst) == 0).await;
     }
 
     /// As long as the answer lives, a run that begins is that of a message that a client sent.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use pi_testkit::{Script, model::Answer};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::serving::{Serving, fits};
@@ -35,6 +35,51 @@ fn a_run_can_be_looked_at_and_ended() {
         assert_eq!(aborted.expect("an abort does not wait for the run")["success"], true);
         let ended = client.answer("p").await;
         assert!(fits(&ended, &json!({"success": false, "code": "aborted"})), "{ended}");
+    });
+}
+
+/// Sends two commands in one breath to many sessions at once, so that their handlers are begun in any order, and answers what
+/// came of the first of each.
+async fn in_one_breath(serving: &Serving, work: &Value, end: &str) -> Vec<Value> {
+    const SESSIONS: usize = 40;
+    let mut client = serving.connect("?lifecycle=none").await;
+    for number in 0..SESSIONS {
+        let id = format!("s{number}");
+        let made = client.ask(&json!({"type": "create_session", "id": id, "sessionId": id})).await;
+        assert_eq!(made["success"], true, "{made}");
+    }
+    for number in 0..SESSIONS {
+        let mut work = work.clone();
+        work["id"] = json!(format!("w{number}"));
+        work["sessionId"] = json!(format!("s{number}"));
+        client.send(&work).await;
+        client.send(&json!({"type": end, "id": format!("a{number}"), "sessionId": format!("s{number}")})).await;
+    }
+    let mut ends = Vec::new();
+    for number in 0..SESSIONS {
+        let ended = timeout(SOON, client.answer(&format!("w{number}"))).await;
+        ends.push(ended.unwrap_or_else(|_| panic!("what was stopped ends: {number}, after {ends:?}")));
+    }
+    ends
+}
+
+#[test]
+fn an_abort_right_behind_its_prompt_ends_the_run() {
+    let serving = Serving::start(Script::new().otherwise(Answer::new().text("Thinking").hold().reply()));
+    serving.block_on(async {
+        for ended in in_one_breath(&serving, &json!({"type": "prompt", "message": "Hello"}), "abort").await {
+            assert!(fits(&ended, &json!({"success": false, "code": "aborted"})), "{ended}");
+        }
+    });
+}
+
+#[test]
+fn an_abort_right_behind_a_shell_command_ends_it() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        for ended in in_one_breath(&serving, &json!({"type": "bash", "command": "sleep 600"}), "abort_bash").await {
+            assert!(fits(&ended, &json!({"success": true, "data": {"cancelled": true}})), "{ended}");
+        }
     });
 }
 
@@ -271,7 +316,7 @@ fn new_conversation_keeps_the_model_that_was_chosen() {
     });
 }
 
-fn with(command: &serde_json::Value, member: &str, value: &str) -> serde_json::Value {
+fn with(command: &Value, member: &str, value: &str) -> Value {
     let mut command = command.clone();
     command[member] = value.into();
     command

@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use super::{Given, Hall, Outcome, Undone, done, gone, session_name, steer, survey, told};
 use crate::{
     journal::Auto,
-    room::{Room, switch},
+    room::{Entry, Room, switch},
 };
 use pi_engine::Change;
 use pi_session::{
@@ -30,7 +30,13 @@ use pi_wire::{
 use tokio_util::sync::CancellationToken;
 
 impl Hall {
-    pub(super) async fn attend(&self, id: &SessionId, command: SessionCommand, given: Given<'_>) -> Outcome {
+    pub(super) async fn attend(
+        &self,
+        id: &SessionId,
+        command: SessionCommand,
+        given: Given<'_>,
+        entry: Option<Entry>,
+    ) -> Outcome {
         let Given { began, header, class, cancel } = given;
         let (room, session) = self.enter(id).await?;
         let ended = |gone_session| gone(id)(gone_session);
@@ -41,34 +47,40 @@ impl Hall {
         let is_run =
             matches!(command, SessionCommand::Prompt(_) | SessionCommand::Bash(_) | SessionCommand::Compact(_));
         let outcome = match command {
-            SessionCommand::Prompt(prompt) => steer::prompt(&room, &session, prompt, class, cancel).await,
+            SessionCommand::Prompt(prompt) => {
+                steer::prompt(&room, &session, prompt, steer::Coming { class, entry, cancel }).await
+            }
             SessionCommand::Steer(said) => steer::queue(&room, &session, said.message, said.images, When::Steer).await,
             SessionCommand::FollowUp(said) => {
                 steer::queue(&room, &session, said.message, said.images, When::FollowUp).await
             }
             SessionCommand::Abort(_) => {
+                room.entered().await;
                 session.abort().await.map_err(ended)?;
                 done()
             }
             SessionCommand::AbortCompaction(_) => {
+                room.entered().await;
                 session.abort_compaction().await.map_err(ended)?;
                 done()
             }
             SessionCommand::AbortRetry(_) => {
+                room.entered().await;
                 session.abort_retry().await.map_err(ended)?;
                 done()
             }
             SessionCommand::AbortBash(_) => {
+                room.entered().await;
                 session.abort_bash().await.map_err(ended)?;
                 done()
             }
             SessionCommand::Bash(command) => {
                 let until = began + Duration::from_millis(self.engine.extended_ms);
                 let shell = steer::Shell { circuits: &self.bash, header, cancel, until };
-                shell.run(id, &session, command).await
+                shell.run(id, &session, command, entry).await
             }
-            SessionCommand::Compact(command) => steer::compact(id, &session, command, cancel).await,
-            SessionCommand::NavigateTree(wanted) => self.navigate(&room, &session, wanted, cancel).await,
+            SessionCommand::Compact(command) => steer::compact(id, &session, command, entry, cancel).await,
+            SessionCommand::NavigateTree(wanted) => self.navigate(&room, &session, wanted, entry, cancel).await,
             command @ (SessionCommand::NewSession(_)
             | SessionCommand::SwitchSessionFile(_)
             | SessionCommand::Fork(_)
@@ -191,9 +203,10 @@ impl Hall {
         room: &Room,
         session: &Session,
         wanted: NavigateTree,
+        entry: Option<Entry>,
         cancel: &CancellationToken,
     ) -> Outcome {
-        let mut going = std::pin::pin!(session.navigate(journey(wanted)));
+        let mut going = std::pin::pin!(steer::hand_in(entry, session.navigate(journey(wanted))));
         let went = tokio::select! {
             went = &mut going => went,
             () = cancel.cancelled() => {
@@ -250,6 +263,17 @@ fn milliseconds(wait: Duration) -> u64 {
 fn once_each(names: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     names.into_iter().filter(|name| seen.insert(name.clone())).collect()
+}
+
+/// Whether a command does something that `abort` and its kind stop. What only joins a run waits for that itself, and is not waited for.
+pub(super) fn can_be_stopped(command: &SessionCommand) -> bool {
+    matches!(
+        command,
+        SessionCommand::Prompt(_)
+            | SessionCommand::Bash(_)
+            | SessionCommand::Compact(_)
+            | SessionCommand::NavigateTree(_)
+    )
 }
 
 /// Whether a command lets programs run in the folder of its session.

@@ -1,6 +1,6 @@
 //! Commands that say something to a session, or stop what it does.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use pi_engine::{Change, Header};
 use pi_session::{
@@ -13,25 +13,48 @@ use pi_wire::{
     command::{Bash, Compact, Prompt, StreamingBehavior},
     response::BashResult,
 };
-use tokio::time::Instant;
+use tokio::{task::unconstrained, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{Outcome, Undone, conversation::circuit_open, done, gone, now, told};
-use crate::{circuit::Circuits, room::Room, signature::sign};
+use crate::{
+    circuit::Circuits,
+    room::{Entry, Room},
+    signature::sign,
+};
+
+/// How a prompt comes.
+pub(super) struct Coming<'a> {
+    /// As what it was admitted.
+    pub(super) class: Class,
+    pub(super) entry: Option<Entry>,
+    pub(super) cancel: &'a CancellationToken,
+}
+
+/// Lets those who would stop some work pass once the session has heard of it: with its first poll the work is in the session's
+/// mailbox, or in line before it.
+pub(super) async fn hand_in<T>(entry: Option<Entry>, work: impl Future<Output = T>) -> T {
+    // A first poll that is put off would hand in nothing.
+    let mut work = pin!(unconstrained(work));
+    let first = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
+    drop(entry);
+    match first {
+        Poll::Ready(done) => done,
+        Poll::Pending => work.await,
+    }
+}
 
 /// Says something and waits for the end of the run that it begins, if it is to begin one.
-pub(super) async fn prompt(
-    room: &Room,
-    session: &Session,
-    prompt: Prompt,
-    class: Class,
-    cancel: &CancellationToken,
-) -> Outcome {
+pub(super) async fn prompt(room: &Room, session: &Session, prompt: Prompt, coming: Coming<'_>) -> Outcome {
+    let Coming { class, entry, cancel } = coming;
     let when = prompt.streaming_behavior.map(when);
     let utterance = utterance(prompt.message, prompt.images);
     match (class, when) {
-        (Class::JoinsRun, Some(when)) => join(room, session, utterance, when).await,
-        _ => run(room, session, utterance, when, cancel).await,
+        (Class::JoinsRun, Some(when)) => {
+            drop(entry);
+            join(room, session, utterance, when).await
+        }
+        _ => run(room, session, (utterance, when), entry, cancel).await,
     }
 }
 
@@ -39,8 +62,8 @@ pub(super) async fn prompt(
 async fn run(
     room: &Room,
     session: &Session,
-    utterance: Utterance,
-    when: Option<When>,
+    (utterance, when): (Utterance, Option<When>),
+    mut entry: Option<Entry>,
     cancel: &CancellationToken,
 ) -> Outcome {
     let _commanded = room.command();
@@ -52,7 +75,7 @@ async fn run(
             }
         };
         let prompted = tokio::select! {
-            prompted = said => prompted,
+            prompted = hand_in(entry.take(), said) => prompted,
             () = cancel.cancelled() => {
                 session.abort().await.map_err(gone(room.id()))?;
                 return Err(changed(Error::Aborted));
@@ -139,12 +162,13 @@ pub(super) struct Shell<'a> {
 }
 
 impl Shell<'_> {
-    pub(super) async fn run(&self, id: &SessionId, session: &Session, command: Bash) -> Outcome {
+    pub(super) async fn run(&self, id: &SessionId, session: &Session, command: Bash, entry: Option<Entry>) -> Outcome {
         let pass = self.circuits.admit(id, now())?;
         let exposure = if command.exclude_from_context { Exposure::Hidden } else { Exposure::Shown };
         let name = self.header.id.as_ref().map(|id| sign(&self.header.client, id));
         let late = CancellationToken::new();
-        let mut running = std::pin::pin!(session.bash_until(late.clone(), name, command.command, exposure));
+        let ran = session.bash_until(late.clone(), name, command.command, exposure);
+        let mut running = pin!(hand_in(entry, ran));
         let ran = tokio::select! {
             ran = &mut running => ran,
             () = self.cancel.cancelled() => {
@@ -191,10 +215,11 @@ pub(super) async fn compact(
     id: &SessionId,
     session: &Session,
     command: Compact,
+    entry: Option<Entry>,
     cancel: &CancellationToken,
 ) -> Outcome {
     let compacted = tokio::select! {
-        compacted = session.compact(command.custom_instructions) => compacted,
+        compacted = hand_in(entry, session.compact(command.custom_instructions)) => compacted,
         () = cancel.cancelled() => {
             session.abort().await.map_err(gone(id))?;
             return Err(changed(Error::Aborted));

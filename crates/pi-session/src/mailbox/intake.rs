@@ -72,6 +72,8 @@ pub(crate) struct Intake {
     lane: Lane,
     /// How much is on its way.
     waiting: usize,
+    /// So much of what is on its way was stopped. Some of it may have been ready by then, and only not arrived.
+    stopped: usize,
     /// Stops what is on its way.
     cancel: CancellationToken,
     /// Who wants back what is on its way, the first who asked first.
@@ -89,7 +91,7 @@ struct Recall {
 
 impl Intake {
     pub(crate) fn new() -> Self {
-        Self { lane: Lane::default(), waiting: 0, cancel: CancellationToken::new(), recalls: Vec::new() }
+        Self { lane: Lane::default(), waiting: 0, stopped: 0, cancel: CancellationToken::new(), recalls: Vec::new() }
     }
 
     /// What arrives goes to whoever wanted it back first; everything that is on its way is counted by each.
@@ -103,7 +105,18 @@ impl Intake {
 
     /// Stops what is on its way; what comes later is taken in.
     pub(super) fn abort(&mut self) {
+        self.stopped = self.waiting;
         std::mem::take(&mut self.cancel).cancel();
+    }
+}
+
+impl Taken {
+    /// The same after somebody stopped it: what is ready is not said.
+    fn stopped(self) -> Self {
+        match self {
+            Self::Ready { saying, notices: _ } => Self::Aborted(Words::Composed(saying)),
+            Self::Handled { .. } | Self::Aborted(_) | Self::Unreadable(_) => self,
+        }
     }
 }
 
@@ -184,6 +197,9 @@ impl Mailbox {
     pub(super) fn receive(&mut self, received: Received) {
         let Received { arrival, taken } = received;
         self.intake.waiting -= 1;
+        let taken = if self.intake.stopped > 0 { taken.stopped() } else { taken };
+        // What was said first arrives first.
+        self.intake.stopped = self.intake.stopped.saturating_sub(1);
         if let Some((arrival, taken)) = self.withhold(arrival, taken) {
             self.pass_on(arrival, taken);
         }
