@@ -56,15 +56,17 @@ impl<'a> Subject<'a> {
                 if words(line_of(text, position)?, name).next().is_some() {
                     return None;
                 }
-                let behind = access(text, name, position.line, MOST_LINES)?;
+                let behind = accesses(text, name, position.line, MOST_LINES).next()?;
                 Some(Sighting { message: None, position: Position { source: position.source.clone(), ..behind } })
             }
             (Self::Property(name), None) => {
-                let sighted = texts.iter().find_map(|(source, text)| {
-                    let position = access(text, name, 1, usize::MAX)?;
-                    Some(Position { source: source.clone(), ..position })
+                let mut sighted = texts.iter().flat_map(|(source, text)| {
+                    let of_source = move |position| Position { source: source.clone(), ..position };
+                    accesses(text, name, 1, usize::MAX).map(of_source)
                 });
-                Some(Sighting { message: None, position: sighted? })
+                let position = sighted.next()?;
+                // Of several nobody knows which it was.
+                sighted.next().is_none().then_some(Sighting { message: None, position })
             }
         }
     }
@@ -74,14 +76,16 @@ fn line_of<'a>(text: &'a str, position: &Position) -> Option<&'a str> {
     text.lines().nth(usize::try_from(position.line.checked_sub(1)?).ok()?)
 }
 
-/// The first place from a line on at which a property is read or written.
-fn access(text: &str, name: &str, line: u32, most: usize) -> Option<Position> {
-    let first = usize::try_from(line.checked_sub(1)?).ok()?;
+/// The lines from one on in which a property is read or written, with the first place in each.
+fn accesses<'a>(text: &'a str, name: &'a str, line: u32, most: usize) -> impl Iterator<Item = Position> + 'a {
+    let first = line.checked_sub(1).and_then(|line| usize::try_from(line).ok()).unwrap_or(usize::MAX);
     let is_remark = |line: &str| ["//", "*", "/*"].iter().any(|sign| line.trim_start().starts_with(sign));
-    let mut lines = text.lines().enumerate().skip(first).take(most).filter(|(_, line)| !is_remark(line));
-    let (number, at, written) = lines.find_map(|(number, line)| Some((number, access_in(line, name)?, line)))?;
-    let column = written[..at].chars().count() + 1;
-    Some(Position { source: String::new(), line: u32::try_from(number + 1).ok()?, column: u32::try_from(column).ok()? })
+    let lines = text.lines().enumerate().skip(first).take(most).filter(move |(_, line)| !is_remark(line));
+    lines.filter_map(move |(number, line)| {
+        let column = line[..access_in(line, name)?].chars().count() + 1;
+        let (line, column) = (u32::try_from(number + 1).ok()?, u32::try_from(column).ok()?);
+        Some(Position { source: String::new(), line, column })
+    })
 }
 
 /// Where a line has `.name` or `["name"]`.
