@@ -166,6 +166,14 @@ function usage(value: unknown): Usage | undefined {
   return counts && prices ? (value as unknown as Usage) : undefined;
 }
 
+/**
+ * Whether a provider told of its cache. A cache that held nothing and one that nobody spoke of are both counted 0,
+ * so 0 is shown as "nothing told", never as "not cached".
+ */
+export function isCacheTold(usage: { cacheRead: number; cacheWrite: number }): boolean {
+  return usage.cacheRead > 0 || usage.cacheWrite > 0;
+}
+
 function request(value: unknown): OursOfEnvelope["request"] {
   if (!isObject(value)) {
     return undefined;

@@ -8,7 +8,7 @@
 import type { Strip as Told } from "../../../../clients/typescript/src/wire";
 import { tokens } from "./count";
 import type { CacheState, Diff, Entry, Kind } from "./format";
-import { ours } from "./ours";
+import { isCacheTold, ours } from "./ours";
 
 /** A segment that nobody can see cannot be pointed at. So each gets this many pixels, as far as the others can spare them. */
 const LEAST = 3;
@@ -100,9 +100,10 @@ export function layout(all: readonly Piece[], width: number, cacheBreak?: Diff["
       cache.push({ state, x, width: size });
     }
   });
-  const isKnown = cache.some((stretch) => stretch.state !== "unknown");
+  const isTold = sent !== undefined && isCacheTold(sent);
+  const isKnown = isTold || cache.some((stretch) => stretch.state !== "unknown");
   const notch = cacheBreak === undefined ? undefined : (ends[cacheBreak.index - 1] ?? 0);
-  const drawn = !isKnown ? [] : sent === undefined ? cache : bordered(all, ends, whole, sent);
+  const drawn = !isKnown ? [] : !isTold ? cache : bordered(all, ends, whole, sent);
   return { width: whole, stretches, cache: drawn, ...(notch === undefined ? {} : { notch }) };
 }
 
