@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use wasmtime::{
-    Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store,
+    Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store, StoreContextMut,
     component::{Component, Linker},
 };
 
@@ -22,6 +22,13 @@ mod bindings {
 
 /// An engine with the same settings as ours.
 pub(crate) struct Bare(Engine);
+
+/// How the functions of a host answer.
+#[derive(Clone, Copy)]
+enum Host {
+    AtOnce,
+    InFutures,
+}
 
 /// A component that is ready to be instantiated.
 pub(crate) struct Ready(ExtensionPre<()>);
@@ -47,7 +54,12 @@ impl Bare {
     }
 
     pub(crate) fn compile(&self, component: &[u8]) -> Ready {
-        self.ready(&Component::new(&self.0, component).unwrap())
+        self.ready(&Component::new(&self.0, component).unwrap(), Host::AtOnce)
+    }
+
+    /// The same, for a host whose functions are futures, as ours are.
+    pub(crate) fn compile_for_futures(&self, component: &[u8]) -> Ready {
+        self.ready(&Component::new(&self.0, component).unwrap(), Host::InFutures)
     }
 
     /// Machine code, in a file.
@@ -60,16 +72,20 @@ impl Bare {
     pub(crate) fn load(&self, path: &Path) -> Ready {
         // SAFETY: `write` made the file with this very engine, in a folder that nobody else knows.
         let component = unsafe { Component::deserialize_file(&self.0, path) };
-        self.ready(&component.unwrap())
+        self.ready(&component.unwrap(), Host::AtOnce)
     }
 
-    fn ready(&self, component: &Component) -> Ready {
+    fn ready(&self, component: &Component, host: Host) -> Ready {
         let mut linker = Linker::new(&self.0);
         let mut env = linker.instance("pi:extension/env@1.0.0").unwrap();
-        let home = |_: wasmtime::StoreContextMut<'_, ()>, (_,): (String,)| {
-            Ok((Ok::<_, HostError>(Some("/home/me".to_owned())),))
-        };
-        env.func_wrap("get", home).unwrap();
+        let home = || Ok((Ok::<_, HostError>(Some("/home/me".to_owned())),));
+        match host {
+            Host::AtOnce => env.func_wrap("get", move |_: StoreContextMut<'_, ()>, (_,): (String,)| home()),
+            Host::InFutures => env.func_wrap_async("get", move |_: StoreContextMut<'_, ()>, (_,): (String,)| {
+                Box::new(async move { home() })
+            }),
+        }
+        .unwrap();
         linker.define_unknown_imports_as_traps(component).unwrap();
         Ready(ExtensionPre::new(linker.instantiate_pre(component).unwrap()).unwrap())
     }
@@ -83,10 +99,14 @@ impl Bare {
     }
 }
 
+/// A call as an instance takes it.
+pub(crate) fn tool_call(tool: &str, input: &str) -> ToolCall {
+    ToolCall { call_id: "c1".to_owned(), name: tool.to_owned(), input: input.to_owned(), context: None }
+}
+
 impl Instance {
-    pub(crate) async fn call(&mut self, tool: &str, input: &str) -> String {
-        let call = ToolCall { call_id: "c1".to_owned(), name: tool.to_owned(), input: input.to_owned(), context: None };
-        let answer = self.extension.pi_extension_guest().call_call_tool(&mut self.store, &call).await.unwrap().unwrap();
+    pub(crate) async fn call(&mut self, call: &ToolCall) -> String {
+        let answer = self.extension.pi_extension_guest().call_call_tool(&mut self.store, call).await.unwrap().unwrap();
         match answer.output.content.as_slice() {
             [bindings::pi::extension::types::ContentBlock::Text(text)] => text.clone(),
             other => panic!("{other:?}"),

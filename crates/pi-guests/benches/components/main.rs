@@ -7,7 +7,9 @@
 //!
 //! `guest_call` asks a guest to use its tool, `tool_call` asks the guests of a session, with its ledger, and
 //! `tool_call_asking` lets the tool ask its host for something, through dispatcher and policy. `host_call` is what that
-//! costs, of which `crossing` is the way between component and host and the rest is what the dispatcher does.
+//! costs, of which `crossing` is the way between component and host and the rest is what the dispatcher does. Beside them
+//! stands `bare_async_host_call`, the same function with the same types that is a future too and only answers;
+//! `bare_host_call` answers at once, without one.
 //!
 //! What a tool answered is compared with what it must answer, each time.
 
@@ -232,26 +234,38 @@ fn calls(criterion: &mut Criterion) {
         stage.runtime.block_on(WasmGuest::start(program(&machine, &code), desk.clone())).unwrap();
     let guests = stage.runtime.block_on(stage.guests(1));
     let mut instance = stage.runtime.block_on(bare.instance(&bare.compile(&component)));
-    let guest_call = async |tool: &str| {
-        let ask = Ask { cancel: CancellationToken::new(), stopwatch: Stopwatch::unlimited() };
-        assert_eq!(text(&guest.call_tool(invocation(tool), ask).await.unwrap().output), HELLO);
+    let mut in_futures = stage.runtime.block_on(bare.instance(&bare.compile_for_futures(&component)));
+    let (bare_hello, bare_ask) = (bare::tool_call("hello", INPUT), bare::tool_call("ask", INPUT));
+    // What whoever asks has to make is made before, on both sides.
+    let asked =
+        |tool: &str| (invocation(tool), Ask { cancel: CancellationToken::new(), stopwatch: Stopwatch::unlimited() });
+    let guest_call = async |(invocation, ask): (ToolInvocation, Ask)| {
+        assert_eq!(text(&guest.call_tool(invocation, ask).await.unwrap().output), HELLO);
     };
     let mut group = criterion.benchmark_group("components");
     group.bench_function("bare_call", |bencher| {
-        bencher.iter(|| assert_eq!(stage.runtime.block_on(instance.call("hello", INPUT)), HELLO));
+        bencher.iter(|| assert_eq!(stage.runtime.block_on(instance.call(&bare_hello)), HELLO));
     });
-    group.bench_function("guest_call", |bencher| bencher.iter(|| stage.runtime.block_on(guest_call("hello"))));
+    group.bench_function("guest_call", |bencher| {
+        let run = |asked| stage.runtime.block_on(guest_call(asked));
+        bencher.iter_batched(|| asked("hello"), run, BatchSize::SmallInput);
+    });
     group.bench_function("tool_call", |bencher| {
         bencher.iter(|| stage.runtime.block_on(call(&guests, "hello", HELLO)));
     });
     group.finish();
     let per_ask = |with: Duration, without: Duration| difference(with, without) / i128::from(ASKS);
     let runtime = &stage.runtime;
-    let bare_hello = median_of(runtime, CALLS, async || assert_eq!(instance.call("hello", INPUT).await, HELLO));
-    let bare_ask = median_of(runtime, CALLS, async || assert_eq!(instance.call("ask", INPUT).await, HELLO));
+    let bare_host_call = |instance: &mut bare::Instance| {
+        let hello = median_of(runtime, CALLS, async || assert_eq!(instance.call(&bare_hello).await, HELLO));
+        let ask = median_of(runtime, CALLS, async || assert_eq!(instance.call(&bare_ask).await, HELLO));
+        per_ask(ask, hello)
+    };
+    println!("metric bare_host_call {} ns", bare_host_call(&mut instance));
+    println!("metric bare_async_host_call {} ns", bare_host_call(&mut in_futures));
     let (hello, ask) = (
-        median_of(runtime, CALLS, async || guest_call("hello").await),
-        median_of(runtime, CALLS / 4, async || guest_call("ask").await),
+        median_of(runtime, CALLS, async || guest_call(asked("hello")).await),
+        median_of(runtime, CALLS / 4, async || guest_call(asked("ask")).await),
     );
     let host_call = per_ask(ask, hello);
     // As often as the tool does, because whoever asks without a pause waits for the ledger.
@@ -262,7 +276,6 @@ fn calls(criterion: &mut Criterion) {
         }
     });
     let at_desk = at_desk / ASKS;
-    println!("metric bare_host_call {} ns", per_ask(bare_ask, bare_hello));
     println!("metric host_call {host_call} ns");
     println!("metric desk_call {} ns", at_desk.as_nanos());
     println!("metric crossing {} ns", host_call - nanoseconds(at_desk));
