@@ -1,6 +1,6 @@
 /** What the model saw in a session of the real server: the strip above an answer, the view behind it, and switches that act. */
 import { readFileSync } from "node:fs";
-import type { Page } from "playwright/test";
+import type { Locator, Page } from "playwright/test";
 import { sessionFile } from "./support/long";
 import { gate } from "./support/model";
 import { type Desk, expect, test } from "./support/page";
@@ -291,6 +291,29 @@ test("whether the cache held is what the provider said", async ({ page, desk }) 
   await expect(page.locator("p.kept")).toContainText("expired or was not kept");
   await page.keyboard.press("[");
   await expect(page.locator("p.kept")).toContainText("the provider read 1,100 tokens of it from its cache");
+});
+
+test("a cache of which nobody told is not drawn as one that held nothing", async ({ page, desk }) => {
+  desk.model.says({ text: "One.", cached: 0 }, { text: "Two.", cached: 600 });
+  await desk.enter(page);
+  await desk.begin(page);
+  await ask(page, desk, "first", "second");
+  const strips = stripsOf(page);
+  const line = (bar: Locator) => bar.locator("rect:is(.cached, .written, .uncached, .unknown)").evaluateAll((parts) => parts.map((part) => part.getAttribute("class")?.split(" ")[0]));
+  const facts = page.locator("dl.facts div").filter({ hasText: "From the cache" });
+  const bar = page.locator(".strip .bar");
+  await expect(strips.locator("svg")).toHaveCount(2);
+  // What the provider counted comes after the strip.
+  await expect.poll(() => line(strips.last())).toEqual(["cached", "uncached"]);
+  expect(await line(strips.first())).toEqual([]);
+
+  await strips.first().click();
+  await expect(facts).toHaveText(/nothing told$/);
+  await expect(bar.locator("svg g").first()).toBeVisible();
+  expect(await line(bar)).toEqual([]);
+  await page.keyboard.press("]");
+  await expect(facts).toHaveText(/ 50%$/);
+  expect(await line(bar)).toEqual(["cached", "uncached"]);
 });
 
 test("the first request is compared with nothing, and another can be chosen", async ({ page, desk }) => {
