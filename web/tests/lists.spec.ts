@@ -65,6 +65,29 @@ test("a session outside of the server's folders says so, is not opened, and its 
   await expect(notice).toHaveCount(0);
 });
 
+test("what was done last is offered first where one comes in, be it open or on disk", async ({ page, desk }) => {
+  const home = () => page.goto(`${desk.server.origin}/#/`);
+  const offered = page.getByRole("region", { name: "Go on with" }).getByRole("button");
+  await desk.enter(page);
+  for (const words of ["paint the fence", "mow the lawn"]) {
+    await desk.begin(page);
+    await desk.say(page, words);
+    await desk.settled(page);
+    await home();
+  }
+  await expect(offered).toHaveText([/^mow the lawn/, /^paint the fence/]);
+  await offered.last().click();
+  await desk.say(page, "once more");
+  await desk.settled(page);
+  await home();
+  await expect(offered).toHaveText([/^paint the fence/, /^mow the lawn/]);
+  // The server lists those that it holds before those on disk, and the page offers three.
+  await store(desk.server, 1, "later work");
+  await store(desk.server, 2, "latest work");
+  await page.reload();
+  await expect(offered).toHaveText([/^latest work/, /^later work/, /^paint the fence/]);
+});
+
 test("what a session has cost has the same sign in the list, on its answer and in its head", async ({ page, desk }) => {
   const id = "11111111-2222-7333-8444-888888888888";
   const timestamp = "2026-11-15T10:00:00.000Z";
