@@ -1,4 +1,6 @@
 /** A question that waits is seen wherever somebody stands. */
+import { existsSync } from "node:fs";
+import type { Page } from "@playwright/test";
 import { expect, test } from "./support/page";
 
 test.use({ settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } } });
@@ -69,6 +71,47 @@ test("keys of somebody who writes decide nothing, and a key leads to the questio
   await desk.settled(page);
   await expect(page.locator("[data-tool=bash]")).toHaveAttribute("data-status", "denied");
   await expect(desk.editor(page)).toHaveValue("2 more things");
+});
+
+test.describe("Escape allows nothing", () => {
+  const isMade = (folder: string) => existsSync(`${folder}/project/made.txt`);
+
+  for (const [where, go] of [
+    ["on the question", (page: Page) => page.keyboard.press("Alt+a")],
+    ["on a button that says yes", (page: Page) => page.getByRole("button", { name: /this once/ }).focus()],
+  ] as const) {
+    test(`${where} it says no, and the run goes on`, async ({ page, desk }) => {
+      desk.model.says({ calls: [{ name: "bash", arguments: { command: "touch made.txt" } }] }, { text: "I may not." });
+      await desk.enter(page);
+      await desk.begin(page);
+      await desk.say(page, "Make it");
+      const question = page.getByRole("region", { name: "A question for you" });
+      await expect(question).toBeVisible();
+      await go(page);
+      await page.keyboard.press("Escape");
+      await expect(question).toHaveCount(0);
+      await desk.settled(page);
+      await expect(page.getByText("I may not.")).toBeVisible();
+      await expect(page.locator("[data-tool=bash]")).toHaveAttribute("data-status", "denied");
+      expect(isMade(desk.server.folder)).toBe(false);
+    });
+  }
+
+  test("in the editor it stops the run, and takes the question away", async ({ page, desk }) => {
+    desk.model.says({ calls: [{ name: "bash", arguments: { command: "touch made.txt" } }] }, { text: "Never said." });
+    await desk.enter(page);
+    await desk.begin(page);
+    await desk.say(page, "Make it");
+    const question = page.getByRole("region", { name: "A question for you" });
+    await expect(question).toBeVisible();
+    await expect(desk.editor(page)).toBeFocused();
+    await page.keyboard.press("Escape");
+    await expect(question).toHaveCount(0);
+    await desk.settled(page);
+    await expect(page.locator("[data-tool=bash]")).not.toHaveAttribute("data-status", "done");
+    expect(isMade(desk.server.folder)).toBe(false);
+    expect(desk.model.asked.length).toBe(1);
+  });
 });
 
 test("a question that takes a focus which nobody had waits until the keys are quiet", async ({ page, desk }) => {

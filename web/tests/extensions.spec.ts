@@ -50,6 +50,28 @@ test("every kind of question is asked inline, and the extension gets the answers
   await expect(question(page, "")).toHaveCount(0);
 });
 
+test("Escape puts a question away, and what was written into it is not said", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "/survey");
+  const dismiss = async (text: string, written = "") => {
+    await expect(question(page, text)).toBeVisible();
+    await page.keyboard.press("Alt+a");
+    await page.keyboard.type(written);
+    await page.keyboard.press("Escape");
+    await expect(question(page, text)).toHaveCount(0);
+  };
+  await dismiss("Which?");
+  await dismiss("It costs.");
+  await dismiss("Name?", "Ann");
+  // One that is dismissed again and again is not heard any more: this one is answered.
+  await question(page, "Text").getByRole("textbox").fill("after");
+  await send(page, "Text", "Control+Enter");
+  await dismiss("About you", "Bo");
+  // Who puts a yes or no away has not said yes.
+  await expect(page.locator(".notice").getByText(/^\{.*\}$/)).toHaveText('{"isSure":false,"text":"after"}');
+});
+
 test("a question is asked of every browser, also one that comes later, and whoever answers first decides", async ({ page, desk, second }) => {
   await desk.enter(page);
   const session = await desk.begin(page);
