@@ -1,42 +1,32 @@
 /**
- * One session as the page shows it: the connection to it, what it is doing, and what is said to it.
+ * One session as the page shows it: the connection to it, and what it is doing.
  *
- * What was said is in {@link Messages}, what waits for a person in {@link Stage}, what the model was given in {@link Requests}. Events are
- * applied once per frame ({@link PerFrame}). What events cannot tell (the entries of messages, what other clients rewrote) is read again
- * when a run settles.
+ * What was said is in {@link Messages}, what is being sent in {@link Sending}, what waits for a person in {@link Stage}, what the model was
+ * given in {@link Requests}. Events are applied once per frame ({@link PerFrame}). What events cannot tell (the entries of messages, what
+ * other clients rewrote) is read again when a run settles.
  */
-import { type AgentEvent, type ContextUsage, type Message, newId, type PiClient, type Queue, type ServerEvent, Session, type SessionInfo, type SessionSnapshot, type SessionStats } from "pi-client";
+import { type AgentEvent, type ContextUsage, type Message, type PiClient, type Queue, type ServerEvent, Session, type SessionInfo, type SessionSnapshot, type SessionStats } from "pi-client";
 import { untrack } from "svelte";
 import { PerFrame } from "../link/frame";
 import { type Asks, hasCode, link, REWRITES, type Trouble, trouble } from "../link/link.svelte";
-import { notices } from "../parts/notices.svelte";
 import { t } from "../texts";
 import { asking } from "./asking.svelte";
 import { saidOf } from "./attached";
 import { type ChangedFile, changesIn } from "./changes";
-import { attachments, draftOf, type Picture, read, write } from "./draft.svelte";
+import { attachments, draftOf, type Picture } from "./draft.svelte";
 import { fileIdOf, loadFromDisk } from "./files";
 import { Look } from "./look.svelte";
 import { Messages, type Row } from "./messages.svelte";
 import { contentImages, contentText } from "./parts.svelte";
-import { isKnown, type Manner, type Outgoing, outboxOf } from "./outbox.svelte";
 import { Requests } from "./requests.svelte";
+import { Sending } from "./sending.svelte";
 import { isAnnouncement, Stage } from "./stage.svelte";
 
 /** An epoch that no session has: what there is comes as a snapshot, with the answer that is being written. */
 const NO_EPOCH = "-";
 
-/** So far the clocks of browser and server may be apart. */
-const CLOCKS_MS = 5000;
 /** As long as events may be behind an answer that was asked for after them. */
 const EVENTS_COME_MS = 250;
-
-/** A shell command of the user that is at work. */
-interface ShellRun {
-  id: string;
-  command: string;
-  at: number;
-}
 
 /** Sessions that are being left: whoever opens one again waits for that, because only one at a time can listen from the beginning. */
 const leaving = new Map<string, Promise<void>>();
@@ -58,14 +48,10 @@ export class Conversation {
   stats = $state.raw<SessionStats | undefined>();
   usage = $state.raw<ContextUsage | undefined>();
   queue = $state.raw<Queue>({ revision: 0, items: [] });
-  /** Commands that were sent and are not answered; those of a run are answered at its end. */
-  sending = $state.raw(0);
   retry = $state.raw<{ attempt: number; most: number; until: number; error: string } | undefined>();
   isCompacting = $state.raw(false);
-  /** Output of a shell command of the user that is at work. */
-  shell = $state.raw<{ command: string; output: string } | undefined>();
   /** Whether there is something that *Stop* ends. */
-  readonly canStop = $derived(this.isWorking || this.isCompacting || this.shell !== undefined);
+  readonly canStop = $derived.by(() => this.isWorking || this.isCompacting || this.sending.shell !== undefined);
   /** What its tools changed, as far as it was read. Reckoned when a call is done, and not for everything that it says. */
   readonly changed: readonly ChangedFile[] = $derived.by(() => {
     void this.messages.done;
@@ -83,7 +69,7 @@ export class Conversation {
   readonly requests: Requests;
   readonly stage = new Stage();
   readonly draft;
-  readonly outbox;
+  readonly sending: Sending;
   private readonly events = new PerFrame<AgentEvent>((events) => this.apply(events));
   /** Events that came while messages were read. */
   private held: AgentEvent[] | undefined;
@@ -92,9 +78,7 @@ export class Conversation {
   /** Older messages are on their way. */
   private older: Promise<void> | undefined;
   private readonly endings: (() => void)[] = [];
-  private isClosed = false;
-  /** Pictures of what was sent from here to wait, by its words. */
-  private readonly queued = new Map<string, readonly Picture[]>();
+  isClosed = false;
   // Whether it works is told by events alone: an answer that was on its way may be older than they are.
   private readonly readInfo = newest(
     () => this.session.request({ type: "get_state" }),
@@ -116,9 +100,9 @@ export class Conversation {
     // It asks and nothing else; who listens is the session of the connection.
     this.session = new Session(this.client as PiClient, id);
     this.draft = draftOf(id);
-    this.outbox = outboxOf(id);
     this.messages = new Messages(this.session);
     this.requests = new Requests(this.session);
+    this.sending = new Sending(this);
     this.endings.push(link.onEvent((event) => this.hearServer(event)));
   }
 
@@ -280,61 +264,6 @@ export class Conversation {
     return true;
   }
 
-  /** Says something. Resolves when the server has taken it or has refused it; what was refused stands in the editor again. */
-  send(text: string, images: readonly Picture[], manner: Manner): Promise<void> {
-    return this.transmit({ id: newId(), text, images, manner, at: Date.now() });
-  }
-
-  private async transmit(outgoing: Outgoing): Promise<void> {
-    const { id, text, manner } = outgoing;
-    const images = [...outgoing.images];
-    const said = { message: text, ...(images.length > 0 ? { images } : {}) };
-    this.outbox.begin(outgoing);
-    if (images.length > 0 && (manner === "steer" || manner === "queue")) {
-      this.queued.set(text, images);
-    }
-    this.sending += 1;
-    try {
-      if (manner === "steer") {
-        await this.session.request({ type: "steer", ...said }, { id });
-      } else if (manner === "queue") {
-        await this.session.request({ type: "follow_up", ...said }, { id });
-      } else {
-        if (manner === "stop" && this.isWorking) {
-          await this.session.request({ type: "abort" });
-        }
-        await this.session.request({ type: "prompt", ...said }, { id });
-      }
-    } catch (error) {
-      if (hasCode(error, "aborted", "provider_failed")) {
-        return; // It was said, and the conversation shows what became of it.
-      }
-      const isSaid = await this.isSaid(outgoing, error);
-      // Whoever has gone elsewhere is told there.
-      (this.isClosed ? notices : this.stage).tell(error);
-      if (!isSaid && this.draft.isEmpty) {
-        this.draft.write(text);
-        this.draft.attach(attachments(images));
-      }
-    } finally {
-      this.sending -= 1;
-      this.outbox.end(outgoing);
-    }
-  }
-
-  /** Whether it stands in the conversation although its command failed: a run that ended with its server has begun with what was said. */
-  private async isSaid({ id, text, at }: Outgoing, error: unknown): Promise<boolean> {
-    if (!this.outbox.all.some((outgoing) => outgoing.id === id)) {
-      return true; // It has become a message before our eyes.
-    }
-    if (this.isClosed || !hasCode(error, "interrupted", "session_file_missing", "storage_failed")) {
-      return false;
-    }
-    await this.reload();
-    const last = this.messages.rows.findLast(({ message }) => message.role === "user")?.message;
-    return last?.role === "user" && contentText(last.content).startsWith(text) && last.timestamp >= at - CLOCKS_MS;
-  }
-
   /**
    * Goes back to before something that was said, and puts it into the editor as it was: the words, and the pictures as far as the
    * message is known here. False if that was not wanted.
@@ -385,7 +314,7 @@ export class Conversation {
       }
       await this.reload();
     }
-    await this.send(saidOf(contentText(content)).text, images, "prompt");
+    await this.sending.say(saidOf(contentText(content)).text, images, "prompt");
   }
 
   private imagesOf(entryId: string): ReturnType<typeof attachments> {
@@ -394,29 +323,8 @@ export class Conversation {
   }
 
   async stop(): Promise<void> {
-    const type = this.shell !== undefined ? "abort_bash" : this.isCompacting && !this.isWorking ? "abort_compaction" : "abort";
+    const type = this.sending.shell !== undefined ? "abort_bash" : this.isCompacting && !this.isWorking ? "abort_compaction" : "abort";
     await this.try(() => this.session.request({ type }));
-  }
-
-  runShell(command: string): Promise<void> {
-    return this.followShell({ id: newId(), command, at: Date.now() });
-  }
-
-  /** Runs a shell command, or goes on to wait for one that this page began before it was loaded anew. */
-  private async followShell(run: ShellRun): Promise<void> {
-    const { id, command } = run;
-    write(this.shellKey, JSON.stringify(run));
-    this.shell = { command, output: "" };
-    try {
-      await this.session.request({ type: "bash", command }, { id });
-    } catch (error) {
-      if (!hasCode(error, "aborted")) {
-        this.stage.tell(error);
-      }
-    }
-    write(this.shellKey, "");
-    this.shell = undefined;
-    await this.settle();
   }
 
   async compact(words: string): Promise<void> {
@@ -455,28 +363,8 @@ export class Conversation {
       this.stage.ask(question);
     }
     await this.readMessages(snapshot.partial);
-    this.sendLeft();
+    this.sending.sendLeft();
     await this.refresh();
-  }
-
-  /** Sends what a page that was left has sent; what is too old for that stands in the editor again. */
-  private sendLeft(): void {
-    for (const left of this.outbox.left) {
-      if (isKnown(left)) {
-        void this.transmit(left);
-      } else {
-        this.outbox.end(left);
-        this.draft.write([this.draft.text, left.text].filter((text) => text !== "").join("\n\n"));
-        this.draft.attach([...this.draft.images, ...attachments(left.images)]);
-      }
-    }
-    const run = this.shell === undefined ? (JSON.parse(read(this.shellKey) ?? "null") as ShellRun | null) : null;
-    if (run !== null) {
-      write(this.shellKey, "");
-      if (isKnown(run)) {
-        void this.followShell(run);
-      }
-    }
   }
 
   private async readMessages(partial?: Message): Promise<void> {
@@ -495,7 +383,8 @@ export class Conversation {
     }
   }
 
-  private async settle(untold: "taken" | "doubted" = "taken"): Promise<void> {
+  /** Brings what is shown to where the session is when something has come to its end. */
+  async settle(untold: "taken" | "doubted" = "taken"): Promise<void> {
     try {
       let outcome = await this.messages.settle(() => this.isWorking, untold);
       if (outcome === "ahead") {
@@ -533,16 +422,12 @@ export class Conversation {
     await this.messages.nameWritten().catch(() => undefined); // The end of the run names everything.
   }
 
-  private get shellKey(): string {
-    return `pi.shell.${this.id}`;
-  }
-
   private hearServer(event: ServerEvent): void {
     if (event.type === "session_created" && this.look !== undefined && event.data.sessionInfo.sessionFile === this.look.file) {
       void this.goOn(event.data.sessionId);
     }
     if (event.type === "command_started") {
-      this.outbox.start(event.data.commandId);
+      this.sending.outbox.start(event.data.commandId);
     }
     if (event.type === "command_finished" && event.data.sessionId === this.id && event.data.success) {
       const type = event.data.commandType;
@@ -554,9 +439,8 @@ export class Conversation {
         void this.settle();
       }
     }
-    // One of another client, whose end nobody waits for here.
-    if (event.type === "command_finished" && event.data.sessionId === this.id && event.data.commandType === "bash" && this.shell?.command === "") {
-      this.shell = undefined;
+    if (event.type === "command_finished" && event.data.sessionId === this.id && event.data.commandType === "bash") {
+      this.sending.endShell();
     }
   }
 
@@ -571,7 +455,7 @@ export class Conversation {
     switch (event.type) {
       case "message_end":
         if (event.message.role === "user") {
-          this.arrive(contentText(event.message.content));
+          this.sending.arrive(contentText(event.message.content));
         } else if (event.message.role === "assistant") {
           void this.readUsage(); // Its calls may take long, and the turn ends after them.
         }
@@ -646,8 +530,7 @@ export class Conversation {
         }
         return;
       case "bash_execution_update":
-        this.shell = { command: this.shell?.command ?? "", output: `${this.shell?.output ?? ""}${event.delta}` };
-        return;
+        return this.sending.hearShell(event.delta);
       case "offers_changed":
         this.offers += 1;
         return;
@@ -698,7 +581,7 @@ export class Conversation {
     if (first === undefined || this.isWorking) {
       return;
     }
-    const images = this.queued.get(first.message) ?? [];
+    const images = this.sending.picturesOf(first.message);
     if (images.length !== first.imageCount) {
       this.stage.notice("warning", t("queue.images.elsewhere"), t("queue.images.elsewhere.next"));
       return;
@@ -707,15 +590,8 @@ export class Conversation {
     const answer = await this.try(() => this.session.request({ type: "edit_queue", revision, items: others.map(({ itemId }) => ({ itemId })) }));
     if (answer !== undefined) {
       this.queue = answer.data;
-      await this.send(saidOf(first.message).text, images, "prompt");
+      await this.sending.say(saidOf(first.message).text, images, "prompt");
     }
-  }
-
-  /** What was sent has become a message. */
-  private arrive(text: string): void {
-    const { all } = this.outbox;
-    // Templates and extensions make other words of what was said; only what begins a run can be meant then.
-    this.outbox.end(all.find((item) => text.startsWith(item.text)) ?? all.find(({ manner }) => manner === "prompt" || manner === "stop"));
   }
 }
 
