@@ -610,12 +610,9 @@ fn only_one<'a>(name: &str, providers: &'a Providers) -> Result<Found<'a>, Model
     Err(ModelFailure::Several { pattern: name.to_owned(), candidates, more })
 }
 
-/// Whether a model takes words and answers with words; others embed, rank, draw or speak. One of which nobody says
-/// anything is taken for one that does.
+/// Whether a model takes words and answers with words. One of which nobody says anything is taken for one that does.
 pub(crate) fn answers(model: Option<&ModelEntry>) -> bool {
-    let Some(modalities) = model.and_then(|it| it.modalities.as_ref()) else { return true };
-    let has_text = |kinds: &[String]| kinds.is_empty() || kinds.iter().any(|it| it == "text");
-    has_text(&modalities.input) && has_text(&modalities.output)
+    model.is_none_or(ModelEntry::answers)
 }
 
 /// Of the providers that need a credential and have one, that whose usual model costs least; of several that cost the

@@ -36,6 +36,9 @@ use crate::{
 /// How long a client waits that found the server busy.
 const BUSY_MS: u64 = 250;
 
+/// So many may wait before room is made for more.
+const USUALLY_WAITING: usize = 64;
+
 /// Somebody who waits for an answer.
 #[derive(Debug)]
 pub struct Waiting {
@@ -134,7 +137,13 @@ impl Lobby {
 
     /// Who waited for this, if he is still there.
     pub fn take(&self, request: Request) -> Option<Waiting> {
-        self.waiting().remove(&request)
+        let mut waiting = self.waiting();
+        let taken = waiting.remove(&request);
+        if waiting.is_empty() {
+            // After a rush it would hold room for all who waited.
+            waiting.shrink_to(USUALLY_WAITING);
+        }
+        taken
     }
 
     /// The journal cannot be written, for this reason; or it can again.

@@ -14,8 +14,10 @@ use std::{
 };
 
 use pi_engine::SessionName;
-use pi_session::{Beginning, Owner, Session, SessionGone, ShellWatch, Switch, Wish, listing::Overview, tree::stamp_of};
-use pi_transcript::{SessionId, SessionInfo, json::Amount};
+use pi_session::{
+    Beginning, Owner, Session, SessionGone, ShellWatch, State, Switch, Wish, listing::Overview, tree::stamp_of,
+};
+use pi_transcript::{Model, SessionId, SessionInfo, ThinkingLevel, json::Amount};
 use pi_wire::{Activity, Error, error::SessionPathError, id::Epoch};
 use tokio::sync::{self, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -91,10 +93,19 @@ impl Ties {
     }
 }
 
+/// What is told of a session until something happens in it, without what its room knows anyhow.
+#[derive(Debug, Clone)]
+struct Lasting {
+    name: Option<String>,
+    model: Arc<Model>,
+    thinking: ThinkingLevel,
+    messages: usize,
+}
+
 /// What is known about a session, until something happens in it.
 #[derive(Debug, Default)]
 struct Known {
-    info: Option<Arc<SessionInfo>>,
+    lasting: Option<Lasting>,
     account: Option<Account>,
     /// How often something happened: what was asked before is old.
     changes: u64,
@@ -481,26 +492,36 @@ impl Room {
 
     /// What is told about the session, from what is known or by asking it.
     pub async fn info(&self, session: &Session) -> Result<SessionInfo, SessionGone> {
-        let mut info = Arc::unwrap_or_clone(self.lasting_info(session).await?);
-        info.is_streaming = self.activity() == Activity::Running;
-        Ok(info)
+        let Lasting { name, model, thinking, messages } = self.lasting(session).await?;
+        let berth = self.berth();
+        Ok(SessionInfo {
+            session_id: self.id.clone(),
+            session_name: name,
+            session_file: berth.file,
+            model: Some(Arc::unwrap_or_clone(model)),
+            thinking_level: Some(thinking),
+            is_streaming: self.activity() == Activity::Running,
+            message_count: u64::try_from(messages).unwrap_or(u64::MAX),
+            created_at: berth.created,
+        })
     }
 
-    /// The same but for whether it streams, which changes by itself.
-    async fn lasting_info(&self, session: &Session) -> Result<Arc<SessionInfo>, SessionGone> {
+    async fn lasting(&self, session: &Session) -> Result<Lasting, SessionGone> {
         let changes = {
             let known = self.known();
-            if let Some(info) = &known.info {
-                return Ok(Arc::clone(info));
+            if let Some(lasting) = &known.lasting {
+                return Ok(lasting.clone());
             }
             known.changes
         };
-        let info = Arc::new(self.ask_info(session).await?);
+        let (state, messages) = (session.state().await?, session.messages().await?);
+        let State { name, model, thinking, .. } = state;
+        let lasting = Lasting { name, model, thinking, messages: messages.len() };
         let mut known = self.known();
         if known.changes == changes {
-            known.info = Some(Arc::clone(&info));
+            known.lasting = Some(lasting.clone());
         }
-        Ok(info)
+        Ok(lasting)
     }
 
     /// What lists tell, of a session that is loaded: from what is known, or by counting all that it holds.
@@ -537,24 +558,9 @@ impl Room {
     pub fn forget_info(&self) {
         let mut known = self.known();
         known.changes += 1;
-        (known.info, known.account) = (None, None);
+        (known.lasting, known.account) = (None, None);
         drop(known);
         self.ties.news.tell();
-    }
-
-    async fn ask_info(&self, session: &Session) -> Result<SessionInfo, SessionGone> {
-        let (state, messages) = (session.state().await?, session.messages().await?);
-        let berth = self.berth();
-        Ok(SessionInfo {
-            session_id: self.id.clone(),
-            session_name: state.name,
-            session_file: berth.file,
-            model: Some(state.model),
-            thinking_level: Some(state.thinking),
-            is_streaming: false,
-            message_count: u64::try_from(messages.len()).unwrap_or(u64::MAX),
-            created_at: berth.created,
-        })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

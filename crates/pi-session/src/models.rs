@@ -60,7 +60,8 @@ pub struct Choice {
     id: String,
     known: Option<ModelEntry>,
     base_url: Option<String>,
-    model: Model,
+    /// Shared with whoever tells of it: a server knows it once for each of its sessions.
+    model: Arc<Model>,
     /// Whoever streams its answers, if it is not reached over the network.
     extension: Option<GuestId>,
 }
@@ -131,25 +132,20 @@ impl Models {
         Choice::new(&found.ok_or_else(missing)?, None, &self.inner.keys.environment)
     }
 
-    /// Every listed model whose provider can be asked as far as credentials are concerned.
+    /// Every listed model that one can talk to and whose provider can be asked as far as credentials are concerned.
     pub fn available(&self) -> Vec<Arc<Choice>> {
         let catalog = &self.inner.catalog;
         let entries = catalog.providers().filter(|entry| self.resolve(entry).status() == Status::Available);
-        let found = entries.flat_map(|entry| {
-            let models = entry.manifest.models.iter();
-            models.map(move |(id, model)| Found { entry, id: id.clone(), model: Some(model) })
-        });
+        let found = entries.flat_map(talking);
         found.filter_map(|found| Choice::new(&found, None, &self.inner.keys.environment).ok()).collect()
     }
 
-    /// Every listed model of a provider that somebody trusts.
+    /// Every listed model that one can talk to, of a provider that somebody trusts.
     pub fn listed(&self) -> Vec<Listed> {
         let entries = self.inner.catalog.providers().filter(|entry| entry.is_trusted());
         let listed = entries.flat_map(|entry| {
             let is_usable = self.resolve(entry).status() == Status::Available;
-            let found = entry.manifest.models.iter();
-            let found = found.map(move |(id, model)| Found { entry, id: id.clone(), model: Some(model) });
-            found.filter_map(move |found| {
+            talking(entry).filter_map(move |found| {
                 let choice = Choice::new(&found, None, &self.inner.keys.environment).ok()?;
                 Some(Listed { choice, is_usable })
             })
@@ -175,13 +171,14 @@ impl Models {
         choice.in_the_clear(self.resolve(&choice.entry).credential.as_ref())
     }
 
-    /// Every listed model that could be asked if its provider had a credential, and what is missing.
+    /// Every listed model that one could talk to if its provider had a credential, and what is missing.
     pub fn lacking(&self) -> Vec<Lacking> {
         let entries = self.inner.catalog.providers().filter(|entry| entry.is_trusted());
         let lacking = entries.filter_map(|entry| {
             let provider = entry.manifest.id.clone();
             let lack = self.resolve(entry).into_credential(&provider).err()?;
-            Some(Lacking { provider, models: entry.manifest.models.keys().cloned().collect(), lack })
+            let models: Vec<String> = talking(entry).map(|found| found.id).collect();
+            (!models.is_empty()).then_some(Lacking { provider, models, lack })
         });
         lacking.collect()
     }
@@ -250,6 +247,12 @@ impl Models {
     }
 }
 
+/// The listed models of a provider that one can talk to: not those that embed, rank, draw or speak.
+fn talking(entry: &Entry) -> impl Iterator<Item = Found<'_>> {
+    let models = entry.manifest.models.iter().filter(|(_, model)| model.answers());
+    models.map(move |(id, model)| Found { entry, id: id.clone(), model: Some(model) })
+}
+
 impl Choice {
     /// The model that was found, reached at `base_url` where one is given instead of the manifest's.
     pub fn new(
@@ -274,7 +277,7 @@ impl Choice {
             id: found.id.clone(),
             known: found.model.cloned(),
             base_url,
-            model,
+            model: Arc::new(model),
             extension: None,
         }))
     }
@@ -333,7 +336,7 @@ impl Choice {
             id: self.id.clone(),
             base_url: self.base_url.clone(),
             extension: None,
-            model,
+            model: Arc::new(model),
             known: Some(described),
         }))
     }
@@ -341,6 +344,11 @@ impl Choice {
     /// What clients are told of it.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// The same, for whoever keeps it.
+    pub(crate) fn shared_model(&self) -> Arc<Model> {
+        Arc::clone(&self.model)
     }
 
     /// `provider/model`.

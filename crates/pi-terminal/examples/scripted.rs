@@ -34,7 +34,7 @@ fn beginning() -> Beginning {
         session: "0123".into(),
         name: None,
         leaf: None,
-        model: model("one"),
+        model: Arc::new(model("one")),
         thinking: ThinkingLevel::Low,
         is_running: false,
         waiting: Waiting::default(),

@@ -14,6 +14,7 @@ mod report;
 use std::{
     collections::{BTreeMap, VecDeque},
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 
@@ -187,7 +188,7 @@ impl App {
             chat: Chat::drawing(drawn_tools),
             editor: Editor::new(history),
             footer: Footer {
-                model: state.model,
+                model: Arc::unwrap_or_clone(state.model),
                 is_described,
                 thinking: state.thinking,
                 directory,

@@ -41,7 +41,7 @@ fn beginning() -> Beginning {
         session: "s".into(),
         name: None,
         leaf: None,
-        model: model("one"),
+        model: Arc::new(model("one")),
         thinking: ThinkingLevel::Off,
         is_running: false,
         waiting: Waiting::default(),

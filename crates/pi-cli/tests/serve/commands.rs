@@ -347,6 +347,27 @@ fn model_without_a_key_is_told_with_the_variable_to_set() {
 }
 
 #[test]
+fn models_that_one_cannot_talk_to_are_not_offered() {
+    let keys = r#"{"openai": {"type": "api_key", "key": "sk-planted"}}"#;
+    let serving = Serving::prepared(Script::new(), &[], |room| write(&room.at("agent/auth.json"), keys.as_bytes()));
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        let told = client.ask(&json!({"type": "get_available_models", "id": "1", "sessionId": "s"})).await;
+        let names = |list: &str| -> Vec<String> {
+            let models = told["data"][list].as_array().expect("a list").iter();
+            models.map(|it| format!("{}/{}", it["provider"].as_str().unwrap(), it["id"].as_str().unwrap())).collect()
+        };
+        let (offered, lacking) = (names("models"), names("lacking"));
+        assert!(offered.contains(&"openai/gpt-5.5".to_owned()), "{offered:?}");
+        assert!(lacking.iter().any(|name| name.starts_with("cohere/command")), "{lacking:?}");
+        let is_mute =
+            |name: &&String| ["embed", "rerank", "whisper", "tts-", "gpt-image"].iter().any(|it| name.contains(it));
+        let mute: Vec<&String> = offered.iter().chain(&lacking).filter(is_mute).collect();
+        assert!(mute.is_empty(), "{mute:?}");
+    });
+}
+
+#[test]
 fn model_whose_key_travels_in_the_clear_is_told_when_it_is_chosen() {
     // On Linux this address leads to this machine, and it is none of those that are near.
     let own = r#"{"providers": {"acme": {"baseUrl": "http://0.0.0.0:9/v1", "api": "openai-completions",

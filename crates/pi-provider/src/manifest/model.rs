@@ -82,6 +82,15 @@ pub struct ModelEntry {
     pub extra: Map<String, Value>,
 }
 
+impl ModelEntry {
+    /// Whether it takes words and answers with words; others embed, rank, draw or speak. One that does not say is taken for
+    /// one that does.
+    pub fn answers(&self) -> bool {
+        let has_text = |kinds: &[String]| kinds.is_empty() || kinds.iter().any(|it| it == "text");
+        self.modalities.as_ref().is_none_or(|it| has_text(&it.input) && has_text(&it.output))
+    }
+}
+
 /// Members of the standard that mean nothing here and are kept as they are written.
 pub(crate) const KEPT: [&str; 7] =
     ["capabilities", "agentic_capabilities", "architecture", "notes", "tags", "thinking", "verification"];

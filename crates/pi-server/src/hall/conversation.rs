@@ -403,7 +403,7 @@ async fn set_model(session: &Session, provider: &ProviderId, model: &ModelId) ->
 
 async fn cycle_model(session: &Session, wanted: &CycleModel) -> Result<Outcome, SessionGone> {
     let (state, models) = (session.state().await?, session.models().await?);
-    let is_current = |choice: &Arc<Choice>| *choice.model() == state.model;
+    let is_current = |choice: &Arc<Choice>| *choice.model() == *state.model;
     let Some(next) = neighbour(&models, models.iter().position(is_current), wanted.direction) else {
         return Ok(told(Data::CycleModel(None)));
     };

@@ -244,7 +244,7 @@ async fn carry(from: &Session, to: &Session) -> Result<(), SessionGone> {
     }
     let (chosen, usual) = (from.state().await?, to.state().await?);
     // Before the thinking, which depends on it. A model that the other cannot have leaves it with its own.
-    let is_chosen = |choice: &Arc<Choice>| *choice.model() == chosen.model;
+    let is_chosen = |choice: &Arc<Choice>| *choice.model() == *chosen.model;
     if chosen.model != usual.model
         && let Some(choice) = to.models().await?.into_iter().find(is_chosen)
     {

@@ -129,7 +129,8 @@ async fn ended(prompted: Prompted, session: &Session) -> Outcome {
         // Also where a circuit opened under the run: `circuit_open` says that nothing was said and that it may be said again.
         Prompted::Ran(Ending::Failed { message, .. }) => {
             // Of a session that ended meanwhile nobody can say who was asked.
-            let provider = session.state().await.map_or_else(|_| "of the session".into(), |state| state.model.provider);
+            let provider =
+                session.state().await.map_or_else(|_| "of the session".into(), |state| state.model.provider.clone());
             Err(changed(Error::ProviderFailed { provider, message, retry_after_ms: None }))
         }
         Prompted::Handled { trouble: None, .. } => done(),

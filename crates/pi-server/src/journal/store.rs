@@ -223,8 +223,10 @@ impl Store {
     }
 
     /// Carries what is in the log of the database over to its file, as far as nobody reads the log; then the log begins anew.
+    /// What was held of the file in memory is given back: it is done when nobody waits, and the system holds it as well.
     pub(super) fn carry_over(&self) -> Result<(), JournalError> {
         self.connection.query_row("pragma wal_checkpoint(passive)", [], |_| Ok(()))?;
+        self.connection.execute_batch("pragma shrink_memory")?;
         Ok(())
     }
 

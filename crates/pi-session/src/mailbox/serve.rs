@@ -200,7 +200,7 @@ impl Mailbox {
             session: self.parts.session.clone(),
             name: self.tree.name().map(str::to_owned),
             leaf: self.tree.leaf().map(|leaf| self.tree.id(leaf)),
-            model: self.choice.model().clone(),
+            model: self.choice.shared_model(),
             thinking: self.thinking,
             // Whoever heard of the end and looks must not find a run.
             is_running: self.running.as_ref().is_some_and(|running| !running.has_told_end()),

@@ -65,8 +65,9 @@ fn models_of(provider: &GuestProvider) -> Result<Vec<Arc<Choice>>, String> {
         let choice = Choice::new(found, None, &environment).map_err(|error| error.to_string())?;
         let mut choice = Arc::into_inner(choice).expect("nobody else has it yet");
         choice.extension = Some(guest.clone());
-        choice.model.api.clone_from(&api);
-        choice.model.base_url.clone_from(&base_url);
+        let model = Arc::make_mut(&mut choice.model);
+        model.api.clone_from(&api);
+        model.base_url.clone_from(&base_url);
         Ok(Arc::new(choice))
     };
     found.iter().map(choice).collect()

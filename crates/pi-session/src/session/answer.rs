@@ -1,5 +1,7 @@
 //! What a session answers: how it stands, what came of what was asked of it, and why something did not.
 
+use std::sync::Arc;
+
 use pi_exthost::{GuestId, port::Refusal, questions::OpenQuestion};
 use pi_transcript::{AgentEvent, EntryId, Model, SessionId, ThinkingLevel, event::CompactionResult};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +22,7 @@ pub struct State {
     pub session: SessionId,
     pub name: Option<String>,
     pub leaf: Option<EntryId>,
-    pub model: Model,
+    pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
     pub is_running: bool,
     pub waiting: Waiting,
