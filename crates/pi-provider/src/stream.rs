@@ -397,7 +397,7 @@ impl Reader {
             code: ErrorCode::ServerError,
             status: None,
             provider_code: None,
-            message: format!("a frame is not JSON: {fault}"),
+            message: format!("the stream cannot be read: a frame is not JSON: {fault}"),
             retry_after: None,
             request_id: None,
             limits: None,

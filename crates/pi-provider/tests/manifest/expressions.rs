@@ -185,7 +185,7 @@ guardrails:
         acme.yaml:17:51: warning[ring3.guardrails]: a text is expected, not a number (guardrails.input_filters[0].patterns[1])
             help: correct it: calls are refused until then, because nothing may pass by it
         acme.yaml:18:7: warning[ring3.guardrails]: it names neither patterns nor words, so it finds nothing (guardrails.input_filters[1])
-            help: a filter has a type, an action (block, warn, log or mask), and patterns or words to look for
+            help: a filter has a type, an action (block, warn, log or mask), and patterns or words to look for; until it can be read, no call is made
         acme.yaml:20:48: warning[ring3.guardrails]: a+ may match more than 248 bytes, or asks for the ends of the text, so answers come out when their texts are complete (guardrails.output_filters[0].patterns[0])
             help: bound its repetitions, such as {1,64} for +, and leave out ^ and $
         acme.yaml:20:54: warning[ring3.guardrails]: ^b may match more than 248 bytes, or asks for the ends of the text, so answers come out when their texts are complete (guardrails.output_filters[0].patterns[1])

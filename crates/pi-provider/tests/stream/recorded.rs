@@ -303,7 +303,7 @@ fn a_lone_return_ends_a_line() {
 #[test]
 fn malformed_frames_are_reported() {
     let stream = frames(&[delta(json!({"content": "a"}))]) + "data: {\"choices\": [\n\ndata: [DONE]\n\n";
-    let expected = "content \"a\"\nerror server_error: a frame is not JSON: EOF while parsing a list at line 1 column 13 (no code)\n";
+    let expected = "content \"a\"\nerror server_error: the stream cannot be read: a frame is not JSON: EOF while parsing a list at line 1 column 13 (no code)\n";
     chat(&stream, expected, Ending { outcome: Outcome::Failed, malformed: 1, ..COMPLETE });
 }
 
