@@ -2138,7 +2138,11 @@ features?: Array<Open<Feature>>,
 /**
  * Bytes of the largest frame that is read; what is larger is refused.
  */
-maxMessageBytes?: number, };
+maxMessageBytes?: number, 
+/**
+ * What a session begins with if nobody says otherwise.
+ */
+usual?: Usual, };
 
 export type ServerShutdown = { reason: ShutdownReason, 
 /**
@@ -2540,6 +2544,19 @@ parentId: EntryId | null,
 timestamp: string, };
 
 export type UserMessage = { content: Content, timestamp: number, };
+
+/**
+ * What a session begins with if nobody says otherwise, as it was when the server started.
+ */
+export type Usual = { 
+/**
+ * The folder in which the agent works.
+ */
+cwd: string, 
+/**
+ * Who answers, as `provider/model`.
+ */
+model?: string, };
 
 /**
  * The version of the format; there is one.

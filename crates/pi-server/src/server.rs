@@ -22,6 +22,7 @@ use pi_wire::{
     command::Lifecycle,
     event::{
         ClosingReason, OpenQuestion, ServerReady, ServerShutdown, SessionSnapshot, ShutdownReason, SnapshotReason,
+        Usual,
     },
 };
 use tokio::{
@@ -186,10 +187,9 @@ impl Server {
     /// Lets a client in; its first frames are ready.
     pub fn enter(&self, identity: Identity, lifecycle: Lifecycle) -> Result<Client, Crowded> {
         let outbox = Arc::new(Outbox::new(self.hall.settings.outbox));
-        for first in [
-            ready(&self.hall.settings, self.hall.workshop.extensions()),
-            ServerEvent::StartupRecoverySummary { data: Box::new(self.hall.recovery.summary()) },
-        ] {
+        for first in
+            [ready(&self.hall), ServerEvent::StartupRecoverySummary { data: Box::new(self.hall.recovery.summary()) }]
+        {
             // An outbox that was just made has room.
             let _ = outbox.send(frame(&first));
         }
@@ -345,10 +345,12 @@ fn create_folder(folder: &Path) -> Result<(), StartError> {
 }
 
 /// The first frame on every connection.
-fn ready(settings: &Settings, extensions: Switch) -> ServerEvent {
-    let largest = u64::try_from(settings.frame.bytes).unwrap_or(u64::MAX);
+fn ready(hall: &Hall) -> ServerEvent {
+    let largest = u64::try_from(hall.settings.frame.bytes).unwrap_or(u64::MAX);
     let mut data = ServerReady::new(env!("CARGO_PKG_VERSION"), largest);
-    if let (Switch::Off, Some(features)) = (extensions, &mut data.features) {
+    let cwd = hall.usual_folder().to_string_lossy().into_owned();
+    data.usual = Some(Usual { cwd, model: hall.workshop.usual_model() });
+    if let (Switch::Off, Some(features)) = (hall.workshop.extensions(), &mut data.features) {
         features.retain(|feature| *feature != Open::Known(Feature::Extensions));
     }
     ServerEvent::ServerReady { data }

@@ -39,6 +39,9 @@ pub trait Workshop: Send + Sync + 'static {
     /// Where an agent works if nobody says where.
     fn usual_folder(&self) -> PathBuf;
 
+    /// Who answers if nobody chooses, as `provider/model`, as far as that is known.
+    fn usual_model(&self) -> Option<String>;
+
     /// The folder that holds the sessions of all projects, if there is one.
     fn sessions_folder(&self) -> Option<PathBuf>;
 }

@@ -311,6 +311,10 @@ impl Workshop for Idle {
         self.0.clone()
     }
 
+    fn usual_model(&self) -> Option<String> {
+        None
+    }
+
     fn sessions_folder(&self) -> Option<PathBuf> {
         None
     }

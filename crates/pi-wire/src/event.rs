@@ -88,6 +88,21 @@ pub struct ServerReady {
     /// Bytes of the largest frame that is read; what is larger is refused.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub max_message_bytes: Option<u64>,
+    /// What a session begins with if nobody says otherwise.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub usual: Option<Usual>,
+}
+
+/// What a session begins with if nobody says otherwise, as it was when the server started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct Usual {
+    /// The folder in which the agent works.
+    pub cwd: String,
+    /// Who answers, as `provider/model`.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 impl ServerReady {
@@ -99,6 +114,7 @@ impl ServerReady {
             transports: vec![Transport::Websocket, Transport::Stdio],
             features: Some(Feature::ALL.map(Open::Known).to_vec()),
             max_message_bytes: Some(max_message_bytes),
+            usual: None,
         }
     }
 }

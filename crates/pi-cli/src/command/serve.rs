@@ -203,7 +203,7 @@ async fn serve(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let Prepared { ground, redactor, model: _ } = prepare(arguments, environment, console).await?;
+    let Prepared { ground, redactor, model } = prepare(arguments, environment, console).await?;
     log::start(settings.log.level, form, Arc::clone(&redactor)).map_err(ServeFailure::Log)?;
     console.share_error();
     files::raise_limit();
@@ -212,7 +212,8 @@ async fn serve(
     let sessions = seat::project(arguments.kept.session_dir.as_deref(), &ground, environment);
     let sessions = sessions.map(|project| project.sessions);
     let (home, extensions) = (environment.agent_directory.clone(), extensions(arguments));
-    let (counter, orders) = Counter::open(sessions, ground.directory.clone(), home, breakers.clone(), extensions);
+    let (counter, orders) =
+        Counter::open(sessions, ground.directory.clone(), model, home, breakers.clone(), extensions);
     // Before anybody is told that we serve: whoever ends us from then on is heard.
     let stops = Stops::listen().map_err(ServeFailure::Signals)?;
     // Before anything is written: a port that is taken is the usual mistake.

@@ -225,6 +225,10 @@ impl Workshop for Makers {
         self.folder.join("project")
     }
 
+    fn usual_model(&self) -> Option<String> {
+        None
+    }
+
     fn sessions_folder(&self) -> Option<PathBuf> {
         None
     }

@@ -60,7 +60,9 @@ fn what_was_asked_is_answered_before_the_end_of_input_ends_the_server() {
             json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello", "dependsOn": ["c"]}),
         ],
     );
-    assert_eq!(frames[0]["type"], "server_ready");
+    let here = room.at("project").canonicalize().expect("the folder of the project");
+    let usual = json!({"cwd": here, "model": "scripted/model"});
+    assert!(fits(&frames[0], &json!({"type": "server_ready", "data": {"usual": usual}})), "{}", frames[0]);
     let find = |shape: &Value| frames.iter().position(|frame| fits(frame, shape));
     let answered = find(&json!({"type": "response", "id": "p", "success": true}));
     let told = find(&json!({"type": "server_shutdown"}));

@@ -153,7 +153,7 @@ impl Hall {
     }
 
     /// Where an agent works if nobody says where.
-    fn usual_folder(&self) -> PathBuf {
+    pub(crate) fn usual_folder(&self) -> PathBuf {
         self.roots.usual(&self.workshop.usual_folder())
     }
 

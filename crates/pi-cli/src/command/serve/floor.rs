@@ -46,6 +46,8 @@ pub(super) struct Counter {
     /// Where sessions are kept, and where an agent works if nobody says where.
     sessions: Option<PathBuf>,
     here: PathBuf,
+    /// Who answers if nobody chooses.
+    model: String,
     /// Where the person's settings are.
     agent: Option<PathBuf>,
     breakers: Breakers,
@@ -84,12 +86,13 @@ impl Counter {
     pub(super) fn open(
         sessions: Option<PathBuf>,
         here: PathBuf,
+        model: String,
         agent: Option<PathBuf>,
         breakers: Breakers,
         extensions: Switch,
     ) -> (Self, mpsc::Receiver<Sent>) {
         let (orders, received) = mpsc::channel(ORDERS);
-        (Self { orders, sessions, here, agent, breakers, extensions }, received)
+        (Self { orders, sessions, here, model, agent, breakers, extensions }, received)
     }
 
     /// All sessions of all projects.
@@ -147,6 +150,10 @@ impl Makes for Counter {
 
     fn usual_folder(&self) -> PathBuf {
         self.here.clone()
+    }
+
+    fn usual_model(&self) -> Option<String> {
+        Some(self.model.clone())
     }
 
     fn sessions_folder(&self) -> Option<PathBuf> {
