@@ -196,17 +196,21 @@ impl Porch {
 }
 
 impl State {
-    /// The session that a command must wait for. One that is there is waited for only behind others who did. What ends or
-    /// answers a run must not wait here for that run, where nobody would see that it does: the one that makes or removes the
-    /// session may wait for it.
+    /// The session that a command must wait for. One that is there is waited for only behind others who did: an abort comes
+    /// behind its prompt. What ends or answers a run must not wait here for that run, where nobody would see that it does: the
+    /// one that removes the session may wait for it.
     fn awaited(&self, arrival: &Arrival, is_there: impl FnOnce(&SessionId) -> bool) -> Option<SessionId> {
         let (frame, client) = (&arrival.frame, &arrival.connection.identity.client);
         let is_urgent = is_urgent(&frame.command);
         if let Some(subject) = frame.command.subject()
             && let Some(coming) = self.sessions.get(subject)
         {
-            let is_behind = || coming.is_passing || !coming.waiting.is_empty() || self.goes(subject);
-            if !is_urgent && is_behind() || !is_there(subject) {
+            let is_behind_others = coming.is_passing || !coming.waiting.is_empty();
+            let is_behind = match is_urgent {
+                true => is_behind_others && !self.goes(subject),
+                false => is_behind_others || self.goes(subject),
+            };
+            if is_behind || !is_there(subject) {
                 return Some(subject.clone());
             }
         }
@@ -296,6 +300,24 @@ mod tests {
         let abort = r#"{"type":"abort","sessionId":"s"}"#;
         assert!(matches!(receive(4, abort, true), Received::Passes(_)));
         assert!(matches!(receive(5, abort, false), Received::Waits), "there is nothing to end");
+    }
+
+    #[test]
+    fn what_ends_a_run_comes_behind_what_waits_for_the_new_session() {
+        let porch = Porch::new(8);
+        let receive = |request, command, is_there| porch.receive(arrival(request, command), |_| is_there);
+        let prompt = r#"{"type":"prompt","sessionId":"s","message":"Hello"}"#;
+        let abort = r#"{"type":"abort","sessionId":"s"}"#;
+        assert!(matches!(receive(1, CREATE, false), Received::Passes(_)));
+        assert!(matches!(receive(2, prompt, false), Received::Waits));
+        // The session is there before the answer of the command that made it.
+        assert!(matches!(receive(3, abort, true), Received::Waits));
+        porch.answered(Request(1));
+        for expected in [2, 3] {
+            let (session, next) = porch.take().expect("it is there");
+            assert_eq!(next.request, Request(expected));
+            porch.passed(&session);
+        }
     }
 
     #[test]

@@ -153,7 +153,10 @@ impl Service {
                 }
             }
             // How a run or a command ended was told by its events.
-            Ok(_) => {}
+            Ok(Prompted::Ran(_) | Prompted::Queued(_) | Prompted::Handled { .. }) => {}
+            // Whoever stopped it gives it back.
+            Ok(Prompted::TakenBack) => {}
+            Ok(Prompted::Unsaid) => self.tell(Report::TakenBack(vec![text])).await,
             Err(error @ PromptError::Input(_)) => {
                 self.tell(Report::Failed(error.to_string())).await;
                 // Whoever misspelt something corrects it.

@@ -224,6 +224,9 @@ pub enum Error {
     QueueChanged { expected: u64, actual: u64 },
     #[error("Run aborted")]
     Aborted,
+    /// What was to be said was stopped on its way: it stands nowhere.
+    #[error("Aborted before it was said")]
+    AbortedUnsaid,
     /// With how long the provider is left alone, where it is by now.
     #[error("Provider {provider} failed: {message}")]
     ProviderFailed { provider: ProviderId, message: String, retry_after_ms: Option<u64> },
@@ -309,6 +312,7 @@ impl Error {
             Self::Timeout { .. } => Facts::of(ErrorCode::Timeout),
             Self::Panicked { .. } | Self::Internal { .. } => Facts::of(ErrorCode::Internal),
             Self::Cancelled { .. } | Self::Aborted => Facts::of(ErrorCode::Aborted),
+            Self::AbortedUnsaid => Facts::of(ErrorCode::AbortedUnsaid),
             Self::RateLimited { retry_after_ms, .. } => Facts::after(*retry_after_ms, ErrorCode::RateLimited),
             Self::Busy { retry_after_ms, .. } | Self::KeysWaiting { retry_after_ms } => {
                 Facts::after(*retry_after_ms, ErrorCode::Busy)

@@ -3,30 +3,30 @@
  * applied together, just before the browser draws.
  */
 
-/** How long a page that nobody sees waits; browsers draw no frames for it. */
+/** How long they wait at the most: browsers draw no frames for a page that nobody sees, nor for one that is hidden meanwhile. */
 const UNSEEN_MS = 250;
 
 export class PerFrame<Item> {
   private items: Item[] = [];
-  private isAsked = false;
+  private asked: { frame: number; timer: ReturnType<typeof setTimeout> } | undefined;
 
   constructor(private readonly apply: (items: Item[]) => void) {}
 
   push(item: Item): void {
     this.items.push(item);
-    if (!this.isAsked) {
-      this.isAsked = true;
-      if (document.visibilityState === "visible") {
-        requestAnimationFrame(() => this.flush());
-      } else {
-        setTimeout(() => this.flush(), UNSEEN_MS);
-      }
-    }
+    this.asked ??= {
+      frame: requestAnimationFrame(() => this.flush()),
+      timer: setTimeout(() => this.flush(), UNSEEN_MS),
+    };
   }
 
   /** Applies what there is now. */
   flush(): void {
-    this.isAsked = false;
+    if (this.asked !== undefined) {
+      cancelAnimationFrame(this.asked.frame);
+      clearTimeout(this.asked.timer);
+      this.asked = undefined;
+    }
     const items = this.items;
     if (items.length > 0) {
       this.items = [];

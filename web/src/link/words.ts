@@ -7,6 +7,7 @@ import type { Trouble } from "./link.svelte";
 
 /** Codes with a text of the page's own. */
 const TEXTS: Partial<Record<string, TextKey>> = {
+  aborted_unsaid: "error.unsaid",
   busy: "error.busy",
   circuit_open: "error.circuit",
   interrupted: "error.interrupted",
@@ -21,6 +22,7 @@ const TEXTS: Partial<Record<string, TextKey>> = {
 
 /** Codes with an advice of the page's own. */
 const ADVICE: Partial<Record<string, TextKey>> = {
+  aborted_unsaid: "error.unsaid.next",
   busy: "error.busy.next",
   circuit_open: "error.circuit.next",
   conflict: "error.changed.next",

@@ -64,14 +64,12 @@ export class Sending {
 
   /** Sends what a page that was left has sent; what is too old for that stands in the editor again. */
   sendLeft(): void {
-    const { draft } = this.to;
     for (const left of this.outbox.left) {
       if (isKnown(left)) {
         void this.transmit(left);
       } else {
         this.outbox.end(left);
-        draft.write([draft.text, left.text].filter((text) => text !== "").join("\n\n"));
-        draft.attach([...draft.images, ...attachments(left.images)]);
+        this.giveBack(left.text, left.images);
       }
     }
     const run = this.shell === undefined ? (JSON.parse(read(this.shellKey) ?? "null") as ShellRun | null) : null;
@@ -130,9 +128,9 @@ export class Sending {
       const isSaid = await this.isSaid(outgoing, error);
       // Whoever has gone elsewhere is told there.
       (this.to.isClosed ? notices : stage).tell(error);
-      if (!isSaid && draft.isEmpty) {
-        draft.write(text);
-        draft.attach(attachments(images));
+      // Whoever has typed it again meanwhile has it already.
+      if (!isSaid && (text === "" || !draft.text.includes(text))) {
+        this.giveBack(text, images);
       }
     } finally {
       this.unanswered -= 1;
@@ -151,6 +149,13 @@ export class Sending {
     await this.to.reload();
     const last = this.to.messages.rows.findLast(({ message }) => message.role === "user")?.message;
     return last?.role === "user" && contentText(last.content).startsWith(text) && last.timestamp >= at - CLOCKS_MS;
+  }
+
+  /** Puts what was not said back into the editor, beside what stands there. */
+  private giveBack(text: string, images: readonly Picture[]): void {
+    const { draft } = this.to;
+    draft.write([draft.text, text].filter((part) => part !== "").join("\n\n"));
+    draft.attach([...draft.images, ...attachments(images)]);
   }
 
   /** Runs a shell command, or goes on to wait for one that this page began before it was loaded anew. */

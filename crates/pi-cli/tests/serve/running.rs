@@ -39,8 +39,8 @@ fn a_run_can_be_looked_at_and_ended() {
 }
 
 /// Sends two commands in one breath to many sessions at once, so that their handlers are begun in any order, and answers what
-/// came of the first of each.
-async fn in_one_breath(serving: &Serving, work: &Value, end: &str) -> Vec<Value> {
+/// came of the first of each and, after that, what stands in its session.
+async fn in_one_breath(serving: &Serving, work: &Value, end: &str) -> Vec<(Value, Value)> {
     const SESSIONS: usize = 40;
     let mut client = serving.connect("?lifecycle=none").await;
     for number in 0..SESSIONS {
@@ -58,7 +58,10 @@ async fn in_one_breath(serving: &Serving, work: &Value, end: &str) -> Vec<Value>
     let mut ends = Vec::new();
     for number in 0..SESSIONS {
         let ended = timeout(SOON, client.answer(&format!("w{number}"))).await;
-        ends.push(ended.unwrap_or_else(|_| panic!("what was stopped ends: {number}, after {ends:?}")));
+        let ended = ended.unwrap_or_else(|_| panic!("what was stopped ends: {number}, after {ends:?}"));
+        client.answer(&format!("a{number}")).await;
+        let look = json!({"type": "get_messages", "id": format!("m{number}"), "sessionId": format!("s{number}")});
+        ends.push((ended, client.ask(&look).await));
     }
     ends
 }
@@ -67,8 +70,12 @@ async fn in_one_breath(serving: &Serving, work: &Value, end: &str) -> Vec<Value>
 fn an_abort_right_behind_its_prompt_ends_the_run() {
     let serving = Serving::start(Script::new().otherwise(Answer::new().text("Thinking").hold().reply()));
     serving.block_on(async {
-        for ended in in_one_breath(&serving, &json!({"type": "prompt", "message": "Hello"}), "abort").await {
-            assert!(fits(&ended, &json!({"success": false, "code": "aborted"})), "{ended}");
+        for (ended, stands) in in_one_breath(&serving, &json!({"type": "prompt", "message": "Hello"}), "abort").await {
+            let messages = stands["data"]["messages"].as_array().expect("messages");
+            // The abort itself is worth one version; a prompt that was not said is worth none.
+            let (code, version) = if messages.is_empty() { ("aborted_unsaid", 1) } else { ("aborted", 2) };
+            assert!(fits(&ended, &json!({"success": false, "code": code})), "{ended} {stands}");
+            assert_eq!(stands["sessionVersion"], version, "{ended} {stands}");
         }
     });
 }
@@ -77,7 +84,8 @@ fn an_abort_right_behind_its_prompt_ends_the_run() {
 fn an_abort_right_behind_a_shell_command_ends_it() {
     let serving = Serving::start(Script::new());
     serving.block_on(async {
-        for ended in in_one_breath(&serving, &json!({"type": "bash", "command": "sleep 600"}), "abort_bash").await {
+        let work = json!({"type": "bash", "command": "sleep 600"});
+        for (ended, _) in in_one_breath(&serving, &work, "abort_bash").await {
             assert!(fits(&ended, &json!({"success": true, "data": {"cancelled": true}})), "{ended}");
         }
     });

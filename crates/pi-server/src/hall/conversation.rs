@@ -208,6 +208,8 @@ impl Hall {
     ) -> Outcome {
         let mut going = std::pin::pin!(steer::hand_in(entry, session.navigate(journey(wanted))));
         let went = tokio::select! {
+            // What is stopped has been handed in, or it would go on behind its own end.
+            biased;
             went = &mut going => went,
             () = cancel.cancelled() => {
                 session.abort().await.map_err(gone(room.id()))?;

@@ -74,11 +74,17 @@ async fn run(
                 None => session.say(utterance.clone()).await,
             }
         };
+        let mut said = pin!(hand_in(entry.take(), said));
         let prompted = tokio::select! {
-            prompted = hand_in(entry.take(), said) => prompted,
+            // What is stopped has been handed in: only then can it be said what became of it.
+            biased;
+            prompted = &mut said => prompted,
             () = cancel.cancelled() => {
                 session.abort().await.map_err(gone(room.id()))?;
-                return Err(changed(Error::Aborted));
+                return Err(match said.await {
+                    Ok(Prompted::Unsaid | Prompted::TakenBack) => Error::AbortedUnsaid.into(),
+                    _ => changed(Error::Aborted),
+                });
             }
         };
         match prompted {
@@ -126,6 +132,7 @@ async fn ended(prompted: Prompted, session: &Session) -> Outcome {
     match prompted {
         Prompted::Queued(_) | Prompted::Ran(Ending::Done) => done(),
         Prompted::Ran(Ending::Aborted) => Err(changed(Error::Aborted)),
+        Prompted::Unsaid | Prompted::TakenBack => Err(Error::AbortedUnsaid.into()),
         // Also where a circuit opened under the run: `circuit_open` says that nothing was said and that it may be said again.
         Prompted::Ran(Ending::Failed { message, .. }) => {
             // Of a session that ended meanwhile nobody can say who was asked.

@@ -22,7 +22,7 @@ use super::{Letter, Mailbox, Request, answer, guest::Trigger, job::Prompter, lan
 use crate::{
     input::{Composed, Composer, InputError, Utterance, Voice},
     queue::{Saying, When},
-    run::{Ending, Parts},
+    run::Parts,
     session::{PromptError, Prompted},
 };
 
@@ -226,7 +226,7 @@ impl Mailbox {
         };
         recall.unsaid.push(saying);
         if let Arrival::Client { reply, .. } = arrival {
-            answer(reply, Ok(Prompted::Ran(Ending::Aborted)));
+            answer(reply, Ok(Prompted::TakenBack));
         }
         None
     }
@@ -255,7 +255,7 @@ impl Mailbox {
             },
             Taken::Aborted(words) if self.is_closing => self.unsaid.push(words.verbatim()),
             Taken::Aborted(words) => match arrival {
-                Arrival::Client { reply, .. } => answer(reply, Ok(Prompted::Ran(Ending::Aborted))),
+                Arrival::Client { reply, .. } => answer(reply, Ok(Prompted::Unsaid)),
                 Arrival::Guest { .. } => self.tell(vec![super::left_unsaid(&[words.verbatim()])]),
             },
             Taken::Unreadable(error) => match arrival {

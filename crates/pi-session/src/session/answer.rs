@@ -49,8 +49,12 @@ pub struct Reloaded {
 /// What came of something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prompted {
-    /// It began a run, which ended like this, or was aborted before it could.
+    /// It began a run, which ended like this.
     Ran(Ending),
+    /// Somebody stopped it on its way: it was not said, and stands nowhere.
+    Unsaid,
+    /// As [`Self::Unsaid`], and whoever stopped it has the words.
+    TakenBack,
     /// It waits for its turn in the run that is in flight.
     Queued(When),
     /// An extension took it: as a command, which has ended, or instead of the model.

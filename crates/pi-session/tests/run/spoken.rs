@@ -178,7 +178,7 @@ async fn abort_stops_what_is_on_its_way() {
         tokio::task::yield_now().await;
     }
     stage.session.abort().await.unwrap();
-    assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Aborted)));
+    assert_eq!(running.await.unwrap(), Ok(Prompted::Unsaid));
     assert_eq!(stage.server.requests().len(), 0);
 }
 

@@ -48,6 +48,7 @@ pub enum ErrorCode {
     NotFound,
     QueueChanged,
     Aborted,
+    AbortedUnsaid,
     ProviderFailed,
     ExtensionFailed,
     Refused,
@@ -70,7 +71,7 @@ pub enum Retry {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 48] = [
         Self::InvalidJson,
         Self::NotAnObject,
         Self::DuplicateMember,
@@ -111,6 +112,7 @@ impl ErrorCode {
         Self::NotFound,
         Self::QueueChanged,
         Self::Aborted,
+        Self::AbortedUnsaid,
         Self::ProviderFailed,
         Self::ExtensionFailed,
         Self::Refused,
@@ -142,6 +144,7 @@ impl ErrorCode {
             | Self::BashCircuitOpen
             | Self::QueueChanged
             | Self::Aborted
+            | Self::AbortedUnsaid
             | Self::ProviderFailed
             | Self::ExtensionFailed
             | Self::StorageFailed => Retry::NewId,
@@ -207,6 +210,7 @@ impl ErrorCode {
             Self::Aborted => {
                 Some("somebody ended it, and what was said so far is kept: go on from there with a new prompt")
             }
+            Self::AbortedUnsaid => Some("it stands nowhere: send it under a new id and key if it is still wanted"),
             Self::ProviderFailed => Some(
                 "what was said so far is kept: go on from there with a new prompt, or choose another model with set_model first",
             ),

@@ -211,7 +211,7 @@ impl<'a> Talk<'a> {
                 }
                 prompted = &mut prompting, if ended.is_none() => {
                     let prompted = prompted.map_err(unsaid)?;
-                    is_settled |= matches!(prompted, Prompted::Handled { .. });
+                    is_settled |= !matches!(prompted, Prompted::Ran(_));
                     ended = Some(prompted);
                 }
                 Some(wish) = self.wishes.recv() => self.decide(wish),
@@ -234,7 +234,9 @@ impl<'a> Talk<'a> {
         Ok(match ended {
             Some(Prompted::Ran(Ending::Done)) => End::Done,
             Some(Prompted::Ran(Ending::Failed { message, cause })) => End::Failed { message, cause },
-            Some(Prompted::Ran(Ending::Aborted)) => End::Stopped(self.stopped.unwrap_or(Stop::Interrupt)),
+            Some(Prompted::Ran(Ending::Aborted) | Prompted::Unsaid | Prompted::TakenBack) => {
+                End::Stopped(self.stopped.unwrap_or(Stop::Interrupt))
+            }
             Some(Prompted::Handled { trouble: Some(message), .. }) if is_among(&message, &reported) => End::Reported,
             Some(Prompted::Handled { trouble: Some(message), .. }) => End::Failed { message, cause: None },
             Some(Prompted::Handled { trouble: None, .. }) => End::Done,
