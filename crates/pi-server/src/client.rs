@@ -150,6 +150,11 @@ pub(crate) fn is_urgent(command: &Command) -> bool {
     )
 }
 
+/// Whether it ends what a session does.
+pub(crate) fn is_stopping(command: &Command) -> bool {
+    is_urgent(command) && answered(command).is_none()
+}
+
 /// The session whose question a command answers.
 fn answered(command: &Command) -> Option<&SessionId> {
     match command {

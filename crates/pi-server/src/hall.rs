@@ -36,7 +36,7 @@ use serde_json::value::RawValue;
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::{connect::connects, peruse::Looks, survey::queue_of};
+pub(crate) use self::{connect::connects, conversation::can_be_stopped, peruse::Looks, survey::queue_of};
 use crate::{
     answer::{self, Answer},
     bustle::Bustle,
@@ -221,7 +221,7 @@ impl Host for Hall {
 
     fn start(&self, job: &mut Job) {
         if let Command::Session(id, command) = &job.command
-            && conversation::can_be_stopped(command)
+            && can_be_stopped(command)
         {
             job.entry = self.rooms.get(id).map(|room| room.start_work());
         }

@@ -19,7 +19,11 @@ use pi_transcript::SessionId;
 use pi_wire::{Command, Frame, ServerCommand, id::CommandId};
 use tokio::sync::{Notify, watch};
 
-use crate::{client::is_urgent, connection::Connection};
+use crate::{
+    client::{is_stopping, is_urgent},
+    connection::Connection,
+    hall::can_be_stopped,
+};
 
 /// A command that nobody has refused so far, and whoever waits for its answer.
 #[derive(Debug)]
@@ -198,7 +202,7 @@ impl Porch {
 impl State {
     /// The session that a command must wait for. One that is there is waited for only behind others who did: an abort comes
     /// behind its prompt. What ends or answers a run must not wait here for that run, where nobody would see that it does: the
-    /// one that removes the session may wait for it.
+    /// one that removes the session may wait for it. Only whoever has work waiting for the session that comes means that.
     fn awaited(&self, arrival: &Arrival, is_there: impl FnOnce(&SessionId) -> bool) -> Option<SessionId> {
         let (frame, client) = (&arrival.frame, &arrival.connection.identity.client);
         let is_urgent = is_urgent(&frame.command);
@@ -206,9 +210,10 @@ impl State {
             && let Some(coming) = self.sessions.get(subject)
         {
             let is_behind_others = coming.is_passing || !coming.waiting.is_empty();
-            let is_behind = match is_urgent {
-                true => is_behind_others && !self.goes(subject),
-                false => is_behind_others || self.goes(subject),
+            let is_behind = match (is_urgent, self.goes(subject)) {
+                (true, true) => is_stopping(&frame.command) && coming.has_work_of(client),
+                (false, true) => true,
+                (_, false) => is_behind_others,
             };
             if is_behind || !is_there(subject) {
                 return Some(subject.clone());
@@ -219,6 +224,15 @@ impl State {
         }
         let on_waiting = |id: &CommandId| self.names.get(&(client.clone(), id.clone()));
         frame.head.depends_on.iter().find_map(on_waiting).cloned()
+    }
+}
+
+impl Coming {
+    /// Whether something waits that a client can stop.
+    fn has_work_of(&self, client: &ClientName) -> bool {
+        let is_theirs = |arrival: &Arrival| arrival.connection.identity.client == *client;
+        let is_work = |arrival: &Arrival| matches!(&arrival.frame.command, Command::Session(_, it) if can_be_stopped(it));
+        self.waiting.iter().any(|arrival| is_theirs(arrival) && is_work(arrival))
     }
 }
 
@@ -318,6 +332,21 @@ mod tests {
             assert_eq!(next.request, Request(expected));
             porch.passed(&session);
         }
+    }
+
+    /// Sent in one breath, the abort means the prompt before it and not what the old session does.
+    #[test]
+    fn what_ends_a_run_of_the_new_session_waits_for_it() {
+        let porch = Porch::new(8);
+        let receive = |request, command| porch.receive(arrival(request, command), |_| true);
+        let prompt = r#"{"type":"prompt","sessionId":"s","message":"Hello"}"#;
+        let abort = r#"{"type":"abort","sessionId":"s"}"#;
+        assert!(matches!(receive(1, DELETE), Received::Passes(_)));
+        assert!(matches!(receive(2, CREATE), Received::Passes(_)));
+        assert!(matches!(receive(3, prompt), Received::Waits));
+        assert!(matches!(receive(4, abort), Received::Waits));
+        let answer = r#"{"type":"extension_ui_response","sessionId":"s","requestId":"r","response":{"method":"cancelled"}}"#;
+        assert!(matches!(receive(5, answer), Received::Passes(_)), "only the old one can have asked");
     }
 
     #[test]

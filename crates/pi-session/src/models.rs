@@ -82,6 +82,8 @@ pub enum Absence {
     Unknown,
     /// Its provider could be asked for it and does not list it.
     Unlisted,
+    /// One cannot talk to it: it embeds, ranks, draws or speaks.
+    Mute,
     NoCredential {
         /// What can be set so that there is one: variables, and members of files.
         settable: Vec<String>,
@@ -344,6 +346,11 @@ impl Choice {
     /// What clients are told of it.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// Whether one can talk to it: not if it embeds, ranks, draws or speaks.
+    pub(crate) fn answers(&self) -> bool {
+        self.known.as_ref().is_none_or(ModelEntry::answers)
     }
 
     /// The same, for whoever keeps it.

@@ -216,12 +216,12 @@ impl Session {
         self.steward.reload(id).await
     }
 
-    /// Every model that can be asked, those of extensions first.
+    /// Every model that one can talk to and that can be asked, those of extensions first.
     pub async fn models(&self) -> Result<Vec<Arc<Choice>>, SessionGone> {
         self.ask(Request::Models).await
     }
 
-    /// Every model that could be asked if its provider had a credential.
+    /// Every model that one could talk to if its provider had a credential.
     pub async fn lacking_models(&self) -> Result<Vec<LackingModel>, SessionGone> {
         self.ask(Request::LackingModels).await
     }

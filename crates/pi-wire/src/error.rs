@@ -211,6 +211,9 @@ pub enum Error {
     /// Its provider may have it all the same.
     #[error("Model not found: {provider}/{model_id}")]
     ModelNotListed { provider: ProviderId, model_id: ModelId },
+    /// One cannot talk to it.
+    #[error("Model not found: {provider}/{model_id} does not answer with words")]
+    ModelMute { provider: ProviderId, model_id: ModelId },
     #[error("Model {provider}/{model_id} has no credential: set {}", .settable.join(" or "))]
     NoCredential {
         provider: ProviderId,
@@ -331,6 +334,13 @@ impl Error {
             Self::RequestMismatch(_) => Facts::about("requestId", ErrorCode::RequestMismatch),
             Self::AnswerRefused(_) => Facts::about("response", ErrorCode::AnswerRefused),
             Self::ModelNotFound { .. } => Facts::of(ErrorCode::ModelNotFound),
+            Self::ModelMute { .. } => Facts {
+                hint: Some(
+                    "it embeds, ranks, draws or speaks, which `pi provider call` asks for; get_available_models lists those \
+                     that one can talk to",
+                ),
+                ..Facts::of(ErrorCode::ModelNotFound)
+            },
             Self::ModelNotListed { .. } => Facts {
                 hint: Some(
                     "its provider does not list it: get_available_models lists those that can be asked; one that you know \

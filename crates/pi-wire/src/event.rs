@@ -93,7 +93,7 @@ pub struct ServerReady {
     pub usual: Option<Usual>,
 }
 
-/// What a session begins with if nobody says otherwise, as it was when the server started.
+/// What a session begins with if nobody says otherwise, as it was when the connection was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(optional_fields)]

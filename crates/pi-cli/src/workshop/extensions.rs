@@ -481,7 +481,7 @@ pub(crate) fn key_ring(models: Models) -> KeyRing {
     })
 }
 
-/// The models of all providers that somebody trusts, with or without a credential.
+/// The models that one can talk to of all providers that somebody trusts, with or without a credential.
 pub(crate) fn model_list(models: Models) -> ModelList {
     Arc::new(move || {
         let listed = models.listed().into_iter();

@@ -268,7 +268,7 @@ fn once_each(names: Vec<String>) -> Vec<String> {
 }
 
 /// Whether a command does something that `abort` and its kind stop. What only joins a run waits for that itself, and is not waited for.
-pub(super) fn can_be_stopped(command: &SessionCommand) -> bool {
+pub(crate) fn can_be_stopped(command: &SessionCommand) -> bool {
     matches!(
         command,
         SessionCommand::Prompt(_)
@@ -395,6 +395,7 @@ async fn set_model(session: &Session, provider: &ProviderId, model: &ModelId) ->
         let (provider, model_id) = (provider.clone(), model.clone());
         return Ok(Err(match session.absence(provider.clone(), model_id.clone()).await? {
             Absence::NoCredential { settable } => Error::NoCredential { provider, model_id, settable }.into(),
+            Absence::Mute => Error::ModelMute { provider, model_id }.into(),
             Absence::Unlisted => Error::ModelNotListed { provider, model_id }.into(),
             Absence::Unknown => Error::ModelNotFound { provider, model_id }.into(),
         }));

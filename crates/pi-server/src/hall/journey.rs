@@ -85,6 +85,10 @@ impl Hall {
     /// The file of a session that is to be read once more, in which something was said.
     pub(super) fn own_file(&self, room: &Room, without: &str) -> Result<PathBuf, Undone> {
         let file = file(room).ok_or_else(|| refused(without))?;
+        if places::is_lost(&room.berth()) {
+            let path = file.to_string_lossy().into_owned();
+            return Err(Error::SessionFileMissing { session_id: room.id().clone(), path }.into());
+        }
         // It is written with the first message.
         if matches!(file.try_exists(), Ok(false)) {
             return Err(refused("nothing was said in this session yet"));

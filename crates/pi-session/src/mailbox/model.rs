@@ -48,13 +48,16 @@ impl Mailbox {
     /// Why a model is none of those that can be asked.
     pub(super) fn absence(&self, provider: &ProviderId, model: &ModelId) -> Absence {
         let Ok(choice) = self.model_named(provider, model) else { return Absence::Unknown };
+        if !choice.answers() {
+            return Absence::Mute;
+        }
         match self.parts.models.lack(&choice) {
             Some(lack) => Absence::NoCredential { settable: lack.settable() },
             None => Absence::Unlisted,
         }
     }
 
-    /// Every model that could be asked if it had a credential, with the variables in which one is looked for.
+    /// Every model that one could talk to if it had a credential, with the variables in which one is looked for.
     pub(super) fn lacking_models(&self) -> Vec<LackingModel> {
         let of_provider = |lacking: Lacking| {
             let needs = lacking.lack.settable();

@@ -93,7 +93,7 @@ impl Mailbox {
         built_in.filter(|info| !is_replaced(info)).chain(guests).collect()
     }
 
-    /// Every model that is known, first those that can be asked.
+    /// Every known model that one can talk to, first those that can be asked.
     pub(super) fn model_infos(&self) -> Vec<ModelInfo> {
         let usable = self.usable_models();
         let info = |choice: &Choice, is_usable| ModelInfo { model: choice.model().clone(), is_usable };
