@@ -9,15 +9,17 @@ import { divide, estimated, price, tokens, total, totals } from "../src/envelope
 import { diff } from "../src/envelope/model/diff";
 import { type Envelope, entries, KINDS, type Segment } from "../src/envelope/model/format";
 import { compare, fold } from "../src/envelope/model/lines";
-import { find, formatTarget, nameOf, parseTarget } from "../src/envelope/model/link";
+import { find, formatTarget, parseTarget, targetsOf } from "../src/envelope/model/link";
 import { ours, oursOfEnvelope } from "../src/envelope/model/ours";
 import { outline } from "../src/envelope/model/outline";
+import { type Problem, problemText } from "../src/envelope/model/problem";
 import { readBytes, readText } from "../src/envelope/model/read";
 import { toHtml, toMarkdown } from "../src/envelope/model/save";
 import { marked, matches } from "../src/envelope/model/search";
 import { edges, inTheirs, layout, piecesOf, stretchOf } from "../src/envelope/model/strip";
 import { columns, compactedFrom, previousTurn } from "../src/envelope/model/timeline";
 import { squarify, switchRows, tiles, title, tree } from "../src/envelope/model/treemap";
+import { fill } from "../src/texts/fill";
 import { everyKind, giant, hostile, long, session } from "./envelope/sample";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -36,7 +38,13 @@ const agreed = JSON.parse(file("crates/pi-envelope/tests/agreed.json")) as Agree
 
 function problemsOf(text: string): [string, string][] {
   const read = readText(text);
-  return read.ok ? [] : read.problems.map(({ path, message }) => [path, message]);
+  return read.ok ? [] : read.problems.map((problem) => [problem.path, said(problem)]);
+}
+
+/** A problem in the words of a language. */
+function said(problem: Problem, language = "en"): string {
+  const texts = JSON.parse(file(`web/src/envelope/texts/${language}.json`)) as Record<string, string>;
+  return problemText(problem, (key, values = {}) => fill(texts[key] ?? key, values));
 }
 
 /** The text of the base with the value at a pointer replaced or, if the replacement is empty, taken out. */
@@ -82,6 +90,16 @@ test.describe("the verdict is that of the command line", () => {
   });
 });
 
+test("what is wrong with a file is said in Chinese as well", () => {
+  const words = (text: string) => {
+    const read = readText(text);
+    return read.ok ? [] : read.problems.map((problem) => said(problem, "zh"));
+  };
+  expect(words('{"version":"2","messages":[]}')).toEqual(['应为 "1.0" 之一，实为 "2"', "至少需要 1 项，实为 0 项"]);
+  expect(words('{"version":"1.0","messages":[{"role":7}]}').slice(0, 2)).toEqual(["缺少必需的成员", '应为 "system", "user", "assistant", "tool" 之一，实为 7']);
+  expect(words(`${"[".repeat(128)}`)).toEqual(["不是可读的 JSON：嵌套超过 127 层"]);
+});
+
 test("a fault is shown at its place", () => {
   const read = readText(file("docs/examples/broken-envelope.json"));
   expect(read.ok).toBe(false);
@@ -93,7 +111,7 @@ test("a fault is shown at its place", () => {
     [18, 20, '"yesterd'],
   ]);
   const cut = readText('{"version": "1.0",\n  "messages": [}');
-  expect(cut.ok ? [] : cut.problems.map(({ line, column, message }) => [line, column, message])).toEqual([
+  expect(cut.ok ? [] : cut.problems.map((problem) => [problem.line, problem.column, said(problem)])).toEqual([
     [2, 16, "not JSON that we read: expected a value"],
   ]);
   expect(readBytes(new Uint8Array([0x22, 0xff, 0x22])).ok).toBe(false);
@@ -400,14 +418,25 @@ test("a search finds words in any case, and marks them", () => {
 
 test("an address names request, message and segment", () => {
   const all = entries(everyKind());
-  for (const entry of all) {
-    const target = { request: "r/4", message: entry.message.id, segment: nameOf(entry) };
+  for (const [index, named] of targetsOf(all).entries()) {
+    const entry = all[index] as (typeof all)[number];
+    const target = { request: "r/4", ...named };
+    expect(target.message).toBe(entry.message.id);
     expect(parseTarget(formatTarget(target))).toEqual(target);
     expect(find(all, target)?.index).toBe(entry.index);
   }
   expect(find(all, { message: "e2" })?.place).toEqual({ message: 2, segment: 0 });
   expect(find(all, {})).toBeUndefined();
   expect(parseTarget("/r/%E0%A4%A/m")).toEqual({ request: "%E0%A4%A" });
+});
+
+test("segments whose ids are there twice, or empty, are named by their places", () => {
+  const segment = (id?: string): Segment => ({ kind: "text", content: "", ...(id !== undefined && { meta: { id } }) }) as Segment;
+  const message = (id: string, ...segments: Segment[]) => ({ id, role: "user" as const, timestamp: 1, segments });
+  const all = entries({ version: "1.0", messages: [message("a", segment(), segment("x"), segment("x")), message("a", segment()), message("", segment(""), segment("y"))] });
+  const targets = targetsOf(all);
+  expect(targets.map(formatTarget)).toEqual(["/m/a/seg/0", "/m/a/seg/x", "/seg/%403", "/seg/%404", "/seg/%405", "/seg/%406"]);
+  expect(targets.map((target) => find(all, parseTarget(formatTarget(target)))?.index)).toEqual([0, 1, 2, 3, 4, 5]);
 });
 
 test("requests over time show growth and compaction", () => {
@@ -435,7 +464,22 @@ test("an album gives back every envelope as it was", async () => {
     }
     await expect(opened.library.envelope("none")).rejects.toThrow("there is no request none");
   }
-  expect(openText("a", JSON.stringify({ ...album, segments: [] })).ok).toBe(false);
+});
+
+test("a damaged album is told place by place, and requests of one name stay apart", async () => {
+  const album = await bind(collect("s", session().map((envelope, index) => ({ name: String(index), envelope }))));
+  const faults = (damage: object) => {
+    const opened = openText("a", JSON.stringify({ ...album, ...damage }));
+    return opened.ok ? [] : opened.problems.slice(0, 2).map((problem) => [problem.path, said(problem)]);
+  };
+  const [first] = album.requests;
+  expect(faults({ requests: [null] })).toEqual([["requests[0]", "expected an object, found null"]]);
+  expect(faults({ requests: [{ ...first, request: undefined }] })).toEqual([["requests[0].request", "required member is missing"]]);
+  expect(faults({ requests: undefined })).toEqual([["requests", "required member is missing"]]);
+  expect(faults({ segments: [] })[0]).toEqual(["messages[0].segments[0]", "expected a place among 0, found 0"]);
+  expect(faults({ requests: [{ ...first, messages: [0, 1.5] }] })).toEqual([["requests[0].messages[1]", `expected a place among ${album.messages.length}, found 1.5`]]);
+  const twice = openText("a", JSON.stringify({ ...album, requests: [first, first] }));
+  expect(twice.ok && twice.library.requests.map(({ id }) => id)).toEqual(["r1", "r1'"]);
 });
 
 test("a page may bring files, an album, an envelope or nothing", () => {

@@ -49,6 +49,14 @@ async function kindsSeen(page: Page): Promise<Set<string>> {
   return found;
 }
 
+async function complaintsOfAxe(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(axe, "utf8"));
+  return page.evaluate(async () => {
+    const result = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run();
+    return result.violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => `${node.html} ${node.failureSummary}`).join(" | ")}`);
+  });
+}
+
 /** Something of each view, by its key: it is there when the view is. */
 const VIEWS = { s: "article.segment", t: ".treemap .item", d: ".rows .row, .hint" } as const;
 
@@ -191,6 +199,57 @@ test("a file can be dropped, and its faults are shown where they are", async ({ 
   expect(seen).toEqual({ complaints: [], asked: [] });
 });
 
+test("two files of one name are told apart", async ({ page }) => {
+  const seen = await open(page, { files: [{ name: "bad.json", text: "{" }, { name: "bad.json", text: '{"version":"1.0"}' }] });
+  await expect(page.locator(".problems")).toHaveCount(2);
+  await expect(page.locator(".problems li")).toHaveText([/expected a name in quotes/, /required member is missing/]);
+  expect(await complaintsOfAxe(page)).toEqual([]);
+  expect(seen.complaints).toEqual([]);
+});
+
+test("a damaged album says what is wrong with it", async ({ page }) => {
+  const album = { album: "1.0", title: "", segments: [], messages: [], requests: [null] };
+  const seen = await open(page, { files: [{ name: "album.json", text: JSON.stringify(album) }] });
+  await expect(page.locator(".problems li")).toHaveText([/requests\[0\] expected an object, found null/]);
+  expect(seen.complaints).toEqual([]);
+});
+
+test("requests are gone through in every view", async ({ page }) => {
+  const seen = await open(page, files(...session()), "#/view/r/r4/m/e1/seg/e1%2F0");
+  await expect(page.locator("article.selected")).toBeVisible();
+  for (const key of ["t", "d"] as const) {
+    await page.keyboard.press(key);
+    await expect(page.locator(VIEWS[key]).first()).toBeVisible();
+    await page.keyboard.press("[");
+    await expect(page.locator(".scrubber .told")).toContainText("Request 3 of 7");
+    await page.keyboard.press("]");
+    await expect(page.locator(".scrubber .told")).toContainText("Request 4 of 7");
+  }
+  expect(seen.complaints).toEqual([]);
+});
+
+test("messages with one id, or none, are walked and opened one by one", async ({ page }) => {
+  const message = (id: string, index: number) => ({ id, role: "tool", timestamp: 1, segments: [{ kind: "tool_call_result", toolName: "read", result: `line ${index}`, success: true, collapsed: true }] });
+  await open(page, files({ version: "1.0", messages: ["a", "a", "", "", "a"].map(message) }));
+  for (const index of [0, 1, 2, 3, 4]) {
+    await page.keyboard.press("j");
+    await expect(page.locator("article.selected")).toHaveAttribute("id", `segment-${index}`);
+  }
+  await page.keyboard.press("x");
+  await expect(page.locator("article.segment").getByRole("button", { expanded: true })).toHaveCount(1);
+  await page.reload();
+  await expect(page.locator("article.selected")).toHaveAttribute("id", "segment-4");
+});
+
+test("a view begins at its top", async ({ page }) => {
+  await open(page, files(...session()), "#/view/r/r7");
+  await page.keyboard.press("G");
+  await expect.poll(() => page.locator(".viewer").evaluate((viewer) => viewer.scrollTop)).toBeGreaterThan(200);
+  await page.keyboard.press("t");
+  await expect(page.locator(VIEWS.t).first()).toBeVisible();
+  await expect.poll(() => page.locator(".viewer").evaluate((viewer) => viewer.scrollTop)).toBeLessThan(60);
+});
+
 test("hostile content is text, and nothing runs", async ({ page }) => {
   const seen = await open(page, files(hostile()));
   await kindsSeen(page);
@@ -258,12 +317,7 @@ for (const scheme of ["light", "dark"] as const) {
       await page.keyboard.press(view);
       await page.keyboard.press("X");
       await expect(page.locator(VIEWS[view]).first()).toBeVisible();
-      await page.evaluate(readFileSync(axe, "utf8"));
-      const found = await page.evaluate(async () => {
-        const result = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run();
-        return result.violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => `${node.html} ${node.failureSummary}`).join(" | ")}`);
-      });
-      expect(found).toEqual([]);
+      expect(await complaintsOfAxe(page)).toEqual([]);
     });
   }
 }
@@ -274,6 +328,8 @@ test("the page speaks Chinese", async ({ browser }) => {
   await page.goto(made(files(everyKind())));
   await expect(page.getByRole("button", { name: "树图" })).toBeVisible();
   await expect(page.locator(".legend")).toContainText("系统提示");
+  await page.goto(made({ files: [{ name: "bad.json", text: '{"version":"1.0"}' }] }));
+  await expect(page.locator(".problems li")).toContainText("缺少必需的成员");
   await context.close();
 });
 

@@ -2,6 +2,7 @@
 
 import { grouped } from "./model/amount";
 import type { CacheBreak, Change, Entry } from "./model/format";
+import { type Problem, problemText as textOf } from "./model/problem";
 import { inTheirs, type Sent } from "./model/strip";
 import { title } from "./model/treemap";
 import { kindName, w } from "./words";
@@ -66,4 +67,8 @@ export function itemsText(change: Change): string {
   const { added = [], removed = [], changed = [] } = change.items ?? {};
   const marked = (sign: string, names: readonly string[]) => names.map((name) => sign + name);
   return [...marked("+", added), ...marked("−", removed), ...marked("~", changed)].join(" ");
+}
+
+export function problemText(problem: Problem): string {
+  return textOf(problem, w);
 }

@@ -8,8 +8,9 @@
 import { total } from "./count";
 import type { CacheState, Envelope, EnvelopeMessage, Purpose, Segment, Tokens, Usage } from "./format";
 import { ours, oursOfEnvelope } from "./ours";
-import { type Located, readText, scan } from "./read";
-import { isObject } from "./shape";
+import type { Problem } from "./problem";
+import { type Located, placed, readText, scan } from "./read";
+import { anyNumberOf, describe, isObject, messageOf, NUMBER, optional, problems, record, required, SEGMENT, TEXT, word, type Written } from "./shape";
 import type { Switch, Switchable } from "./treemap";
 
 /** A call of a model, as a list of them tells it. */
@@ -78,7 +79,8 @@ export function openText(name: string, text: string): Opened {
   if (scan(text) === undefined) {
     const value: unknown = JSON.parse(text);
     if (isAlbum(value)) {
-      return openAlbum(name, value);
+      const found = placed(text, (written) => faultsOf(value, written));
+      return found.length > 0 ? { ok: false, problems: found } : { ok: true, library: openAlbum(name, value as unknown as Album) };
     }
   } else {
     const lines = text.split("\n").filter((line) => line.trim() !== "");
@@ -93,14 +95,10 @@ export function openText(name: string, text: string): Opened {
 
 /** Envelopes as a library, in the order given. */
 export function collect(title: string, files: readonly { name: string; envelope: Envelope }[]): Library {
-  const names = new Set<string>();
-  const shown = files.map(({ name, envelope }) => {
+  const ids = distinct(files.map(({ name, envelope }) => oursOfEnvelope(envelope).request?.id ?? name));
+  const shown = files.map(({ name, envelope }, index) => {
     const { request, usage } = oursOfEnvelope(envelope);
-    let id = request?.id ?? name;
-    while (names.has(id)) {
-      id += "'";
-    }
-    names.add(id);
+    const id = ids[index] ?? name;
     const found: Request = {
       id,
       time: request?.time ?? latest(envelope),
@@ -117,6 +115,19 @@ export function collect(title: string, files: readonly { name: string; envelope:
     requests: shown.map(({ request }) => request),
     envelope: (id) => find(byId.get(id), id),
   };
+}
+
+/** Names of which no two are the same and none is empty, so that an address can have them: others get a mark. */
+function distinct(names: readonly string[]): string[] {
+  const seen = new Set([""]);
+  return names.map((name) => {
+    let one = name;
+    while (seen.has(one)) {
+      one += "'";
+    }
+    seen.add(one);
+    return one;
+  });
 }
 
 /** Several files as one library. */
@@ -140,26 +151,56 @@ async function find(envelope: Envelope | undefined, id: string): Promise<Envelop
   return envelope;
 }
 
-function isAlbum(value: unknown): value is Album {
-  const lists = ["segments", "messages", "requests"];
-  return isObject(value) && value["album"] === "1.0" && lists.every((name) => Array.isArray(value[name]));
+const ALBUM = record(
+  required("album", word("1.0")),
+  required("title", TEXT),
+  required("segments", anyNumberOf(SEGMENT)),
+  required("messages", anyNumberOf(messageOf(NUMBER))),
+  required(
+    "requests",
+    anyNumberOf(
+      record(
+        required("request", record(required("id", TEXT), required("time", NUMBER), required("model", TEXT), required("purpose", TEXT))),
+        optional("model", TEXT),
+        required("same", NUMBER),
+        required("messages", anyNumberOf(NUMBER)),
+      ),
+    ),
+  ),
+);
+
+/** Whatever says so means to be one, however damaged it is. */
+function isAlbum(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && "album" in value && !("version" in value);
 }
 
-/**
- * Everything in it is checked once, as one envelope with every message; each request is put together when it is asked for the first
- * time.
- */
-function openAlbum(name: string, album: Album): Opened {
-  const whole = JSON.stringify({ version: "1.0", messages: album.messages?.map((message) => filled(album, message, () => undefined)) });
-  const read = readText(whole);
-  if (!read.ok) {
-    return read;
-  }
+function faultsOf(value: Record<string, unknown>, written?: Written): Problem[] {
+  const found = problems(ALBUM, value, written);
+  return found.length > 0 ? found : strayed(value as unknown as Album, written);
+}
+
+/** The places that are none. */
+function strayed(album: Album, written: Written = () => undefined): Problem[] {
+  const among = (list: readonly unknown[], places: readonly number[], path: string) =>
+    places.flatMap((place, index): Problem[] => {
+      const at = `${path}[${index}]`;
+      return place in list ? [] : [{ path: at, fault: { is: "outside", count: list.length, found: describe(place, at, written) } }];
+    });
+  return [
+    ...album.messages.flatMap(({ segments }, index) => among(album.segments, segments, `messages[${index}].segments`)),
+    ...album.requests.flatMap(({ messages }, index) => among(album.messages, messages, `requests[${index}].messages`)),
+  ];
+}
+
+/** Each request is put together when it is asked for the first time. */
+function openAlbum(name: string, album: Album): Library {
   const lists: number[][] = [];
   for (const { same, messages } of album.requests) {
     lists.push([...(lists.at(-1) ?? []).slice(0, same), ...messages]);
   }
-  const places = new Map(album.requests.map(({ request }, index) => [request.id, index]));
+  const named = distinct(album.requests.map(({ request }) => request.id));
+  const requests = album.requests.map(({ request }, index) => ({ ...request, id: named[index] ?? request.id }));
+  const places = new Map(named.map((id, index) => [id, index]));
   const kept = new Map<string, Envelope>();
   const open = (id: string): Envelope | undefined => {
     const index = places.get(id);
@@ -176,17 +217,14 @@ function openAlbum(name: string, album: Album): Opened {
     return { version: "1.0", ...(model !== undefined && { model }), messages, ...(meta !== undefined && { meta }) } as Envelope;
   };
   return {
-    ok: true,
-    library: {
-      title: album.title === "" ? name : album.title,
-      requests: album.requests.map(({ request }) => request),
-      envelope: (id) => {
-        const found = kept.get(id) ?? open(id);
-        if (found !== undefined) {
-          kept.set(id, found);
-        }
-        return find(found, id);
-      },
+    title: album.title === "" ? name : album.title,
+    requests,
+    envelope: (id) => {
+      const found = kept.get(id) ?? open(id);
+      if (found !== undefined) {
+        kept.set(id, found);
+      }
+      return find(found, id);
     },
   };
 }
@@ -207,7 +245,7 @@ function states(runs: readonly (readonly [State, number])[]): () => State {
 }
 
 function filled(album: Album, message: Album["messages"][number], state: () => State): EnvelopeMessage {
-  const segments = (message.segments ?? []).map((place) => {
+  const segments = message.segments.map((place) => {
     const segment = album.segments[place] as Segment;
     const cache = state();
     return cache === undefined || cache === "unknown" ? segment : { ...segment, meta: { ...segment.meta, cache } };

@@ -43,8 +43,25 @@ export function parseTarget(path: string): Target {
 }
 
 /** The name of a segment in an address. */
-export function nameOf(entry: Entry): string {
-  return ours(entry.segment).id ?? String(entry.place.segment);
+function nameOf(entry: Entry): string {
+  return ours(entry.segment).id || String(entry.place.segment);
+}
+
+/**
+ * What names each segment of a prompt. The format does not ask that ids be there only once, or that they be anything: where they lead to
+ * another segment, its place in the whole prompt names it.
+ */
+export function targetsOf(all: readonly Entry[]): Target[] {
+  const taken = new Set<string>();
+  return all.map((entry) => {
+    const target = { message: entry.message.id, segment: nameOf(entry) };
+    const address = formatTarget(target);
+    if (target.message === "" || taken.has(address)) {
+      return { segment: `@${entry.index + 1}` };
+    }
+    taken.add(address);
+    return target;
+  });
 }
 
 /** The segment that is meant; the first of a message if only that is named. */

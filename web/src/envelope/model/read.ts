@@ -6,7 +6,8 @@
  */
 
 import type { Envelope } from "./format";
-import { type Problem, problems } from "./shape";
+import { DEPTH, type Problem, type Unread } from "./problem";
+import { ENVELOPE, problems, type Written } from "./shape";
 
 /** A problem, and the place in the text to look at. Lines and columns count from 1. */
 export interface Located extends Problem {
@@ -18,9 +19,6 @@ export interface Located extends Problem {
 
 export type Read = { ok: true; envelope: Envelope } | { ok: false; problems: Located[] };
 
-/** Arrays and objects may nest this deep. */
-export const DEPTH = 127;
-
 const EXCERPT = 100;
 
 /** Reads the bytes of a file. */
@@ -29,7 +27,7 @@ export function readBytes(bytes: ArrayBuffer | Uint8Array): Read {
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return { ok: false, problems: [at("", { path: "", message: "not JSON that we read: not UTF-8" }, 0)] };
+    return { ok: false, problems: [at("", { path: "", fault: { is: "unread", why: "encoding" } }, 0)] };
   }
   return readText(text);
 }
@@ -37,35 +35,38 @@ export function readBytes(bytes: ArrayBuffer | Uint8Array): Read {
 export function readText(text: string): Read {
   const fault = scan(text);
   if (fault !== undefined) {
-    const problem = { path: "", message: `not JSON that we read: ${fault.message}` };
-    return { ok: false, problems: [at(text, problem, fault.offset)] };
+    return { ok: false, problems: [at(text, { path: "", fault: { is: "unread", why: fault.why } }, fault.offset)] };
   }
   const value: unknown = JSON.parse(text);
-  const first = problems(value);
-  if (first.length === 0) {
-    return { ok: true, envelope: value as Envelope };
+  const found = placed(text, (written) => problems(ENVELOPE, value, written));
+  return found.length === 0 ? { ok: true, envelope: value as Envelope } : { ok: false, problems: found };
+}
+
+/** Each problem with its place in the text; only where there are any, the text is gone through for places. */
+export function placed(text: string, find: (written?: Written) => readonly Problem[]): Located[] {
+  if (find().length === 0) {
+    return [];
   }
   const places = locate(text);
   const written = (path: string) => {
     const place = places.get(path);
     return place === undefined ? undefined : text.slice(place.start, place.end);
   };
-  const found = problems(value, written).map((problem) => {
+  return find(written).map((problem) => {
     // What is missing is missing in the object around it.
     const place = places.get(problem.path) ?? places.get(parent(problem.path)) ?? { start: 0 };
     return at(text, problem, place.start);
   });
-  return { ok: false, problems: found };
 }
 
 /** What is wrong with `text` as JSON; nothing if it is JSON that we read. */
-export function scan(text: string): { message: string; offset: number } | undefined {
+export function scan(text: string): { why: Unread; offset: number } | undefined {
   try {
     new Scanner(text).document();
     return undefined;
   } catch (error) {
-    if (error instanceof Fault) {
-      return { message: error.message, offset: error.offset };
+    if (error instanceof Unreadable) {
+      return error;
     }
     throw error;
   }
@@ -99,12 +100,12 @@ function at(text: string, problem: Problem, offset: number): Located {
   };
 }
 
-class Fault extends Error {
+class Unreadable extends Error {
   constructor(
-    message: string,
+    readonly why: Unread,
     readonly offset: number,
   ) {
-    super(message);
+    super(why);
   }
 }
 
@@ -131,7 +132,7 @@ class Scanner {
   document(): void {
     this.value("");
     if (this.token() !== undefined) {
-      this.fail("trailing characters");
+      this.fail("trailing");
     }
   }
 
@@ -140,7 +141,7 @@ class Scanner {
     const start = this.offset;
     switch (token) {
       case undefined:
-        return this.fail("the text ends too early");
+        return this.fail("end");
       case "{":
         this.object(path);
         break;
@@ -172,11 +173,11 @@ class Scanner {
     }
     for (;;) {
       if (this.token() !== '"') {
-        this.fail("expected a name in quotes");
+        this.fail("name");
       }
       const name = this.string();
       if (this.token() !== ":") {
-        this.fail("expected `:`");
+        this.fail("colon");
       }
       this.offset += 1;
       this.value(this.visit === undefined ? "" : step(path, JSON.parse(name) as string));
@@ -185,7 +186,7 @@ class Scanner {
         return this.leave();
       }
       if (token !== ",") {
-        this.fail("expected `,` or `}`");
+        this.fail("comma.object");
       }
       this.offset += 1;
     }
@@ -203,7 +204,7 @@ class Scanner {
         return this.leave();
       }
       if (token !== ",") {
-        this.fail("expected `,` or `]`");
+        this.fail("comma.list");
       }
       this.offset += 1;
     }
@@ -221,7 +222,7 @@ class Scanner {
         const raw = text.slice(start, this.offset);
         if (isEscaped && LONE.test(JSON.parse(raw) as string)) {
           this.offset = start;
-          this.fail("half a character");
+          this.fail("half");
         }
         return raw;
       }
@@ -233,15 +234,15 @@ class Scanner {
           offset += 4;
         } else if (!'"\\/bfnrt'.includes(escape) || escape === "") {
           this.offset = offset;
-          this.fail("an escape that JSON does not know");
+          this.fail("escape");
         }
       } else if (unit < 0x20) {
         this.offset = offset;
-        this.fail("a control character in a string");
+        this.fail("control");
       }
     }
     this.offset = text.length;
-    return this.fail("a string that does not end");
+    return this.fail("string");
   }
 
   private number(): void {
@@ -252,26 +253,26 @@ class Scanner {
     if (this.text.charCodeAt(this.offset) === ZERO) {
       this.offset += 1;
     } else {
-      this.digits("expected a value");
+      this.digits("value");
     }
     if (this.text[this.offset] === ".") {
       this.offset += 1;
-      this.digits("expected a digit");
+      this.digits("digit");
     }
     if (/^[eE]$/.test(this.text[this.offset] ?? "")) {
       this.offset += 1;
       if (/^[+-]$/.test(this.text[this.offset] ?? "")) {
         this.offset += 1;
       }
-      this.digits("expected a digit");
+      this.digits("digit");
     }
     if (!Number.isFinite(Number(this.text.slice(start, this.offset)))) {
       this.offset = start;
-      this.fail("a number out of range");
+      this.fail("range");
     }
   }
 
-  private digits(otherwise: string): void {
+  private digits(otherwise: Unread): void {
     const start = this.offset;
     for (let unit = this.text.charCodeAt(start); unit >= ZERO && unit <= NINE; ) {
       this.offset += 1;
@@ -284,7 +285,7 @@ class Scanner {
 
   private literal(word: string): void {
     if (!this.text.startsWith(word, this.offset)) {
-      this.fail("expected a value");
+      this.fail("value");
     }
     this.offset += word.length;
   }
@@ -292,7 +293,7 @@ class Scanner {
   private enter(): void {
     this.depth += 1;
     if (this.depth > DEPTH) {
-      this.fail(`nested deeper than ${DEPTH}`);
+      this.fail("deep");
     }
     this.offset += 1;
   }
@@ -318,8 +319,8 @@ class Scanner {
     }
   }
 
-  private fail(message: string): never {
-    throw new Fault(message, this.offset);
+  private fail(why: Unread): never {
+    throw new Unreadable(why, this.offset);
   }
 }
 

@@ -5,20 +5,14 @@
  * holds them together. `meta` is not listed: whatever a file says there leaves it valid.
  */
 
-/** Something that is wrong in a document. */
-export interface Problem {
-  /** `messages[3].segments[0].kind`, or the empty string for the document itself. */
-  path: string;
-  message: string;
-}
+import type { Fault, Found, Problem, Wanted } from "./problem";
 
-type Shape =
+export type Shape =
   | { is: "text" }
   | { is: "flag" }
   | { is: "number" }
   | { is: "word"; words: readonly string[] }
-  /** An array of at least one item. */
-  | { is: "list"; items: Shape }
+  | { is: "list"; items: Shape; mayBeEmpty: boolean }
   | { is: "record"; members: readonly Member[] }
   /** An object whose `kind` names the record that it must be. */
   | { is: "tagged"; records: Readonly<Record<string, readonly Member[]>> };
@@ -29,14 +23,16 @@ interface Member {
   shape: Shape;
 }
 
-const TEXT: Shape = { is: "text" };
+export const TEXT: Shape = { is: "text" };
 const FLAG: Shape = { is: "flag" };
-const NUMBER: Shape = { is: "number" };
-const word = (...words: string[]): Shape => ({ is: "word", words });
-const list = (items: Shape): Shape => ({ is: "list", items });
-const record = (...members: Member[]): Shape => ({ is: "record", members });
-const required = (name: string, shape: Shape): Member => ({ name, required: true, shape });
-const optional = (name: string, shape: Shape): Member => ({ name, required: false, shape });
+export const NUMBER: Shape = { is: "number" };
+export const word = (...words: string[]): Shape => ({ is: "word", words });
+/** An array of at least one item. */
+const list = (items: Shape): Shape => ({ is: "list", items, mayBeEmpty: false });
+export const anyNumberOf = (items: Shape): Shape => ({ is: "list", items, mayBeEmpty: true });
+export const record = (...members: Member[]): Shape => ({ is: "record", members });
+export const required = (name: string, shape: Shape): Member => ({ name, required: true, shape });
+export const optional = (name: string, shape: Shape): Member => ({ name, required: false, shape });
 
 const KIND_MEMBERS: Readonly<Record<string, readonly Member[]>> = {
   text: [required("content", TEXT)],
@@ -84,57 +80,56 @@ const KIND_MEMBERS: Readonly<Record<string, readonly Member[]>> = {
   media: [required("mediaType", word("image", "audio", "video")), required("url", TEXT), optional("altText", TEXT)],
 };
 
-const ENVELOPE: Shape = record(
+export const SEGMENT: Shape = { is: "tagged", records: KIND_MEMBERS };
+
+/** A message with segments of a shape. */
+export const messageOf = (segments: Shape): Shape =>
+  record(
+    required("id", TEXT),
+    required("role", word("system", "user", "assistant", "tool")),
+    required("segments", list(segments)),
+    required("timestamp", NUMBER),
+  );
+
+export const ENVELOPE: Shape = record(
   required("version", word("1.0")),
   optional("model", TEXT),
-  required(
-    "messages",
-    list(
-      record(
-        required("id", TEXT),
-        required("role", word("system", "user", "assistant", "tool")),
-        required("segments", list({ is: "tagged", records: KIND_MEMBERS })),
-        required("timestamp", NUMBER),
-      ),
-    ),
-  ),
+  required("messages", list(messageOf(SEGMENT))),
 );
 
 /** How many faults are named: a reader mends a few at a time. */
 export const LIMIT = 100;
 
+/** The number at a path as the file has it: a value that was read no longer tells `1.0` from `1`. */
+export type Written = (path: string) => string | undefined;
+
 /**
- * What in `value` is not an envelope, members in the order in which the format lists them. After {@link LIMIT} of them a last
+ * What in `value` is not of this shape, members in the order in which the format lists them. After {@link LIMIT} of them a last
  * problem without a path says `and more`.
- *
- * @param written the number at a path as the file has it; a value that was read no longer tells `1.0` from `1`
  */
-export function problems(value: unknown, written?: (path: string) => string | undefined): Problem[] {
+export function problems(shape: Shape, value: unknown, written?: Written): Problem[] {
   const walk = new Walk(written ?? (() => undefined));
-  walk.value(ENVELOPE, value, "");
+  walk.value(shape, value, "");
   return walk.found;
 }
 
 class Walk {
   readonly found: Problem[] = [];
 
-  constructor(private readonly written: (path: string) => string | undefined) {}
+  constructor(private readonly written: Written) {}
 
   value(shape: Shape, value: unknown, path: string): void {
     switch (shape.is) {
       case "text":
-        return this.expect(typeof value === "string", "a string", value, path);
+        return this.expect(typeof value === "string", { one: "text" }, value, path);
       case "flag":
-        return this.expect(typeof value === "boolean", "true or false", value, path);
+        return this.expect(typeof value === "boolean", { one: "flag" }, value, path);
       case "number":
-        return this.expect(typeof value === "number", "a number", value, path);
+        return this.expect(typeof value === "number", { one: "number" }, value, path);
       case "word":
-        if (typeof value !== "string" || !shape.words.includes(value)) {
-          this.report(path, `expected one of ${quoted(shape.words)}, found ${this.describe(value, path)}`);
-        }
-        return;
+        return this.expect(typeof value === "string" && shape.words.includes(value), { one: "word", words: shape.words }, value, path);
       case "list":
-        return this.list(shape.items, value, path);
+        return this.list(shape, value, path);
       case "record":
         return this.record(shape.members, value, path);
       case "tagged":
@@ -142,12 +137,12 @@ class Walk {
     }
   }
 
-  private list(items: Shape, value: unknown, path: string): void {
+  private list({ items, mayBeEmpty }: Shape & { is: "list" }, value: unknown, path: string): void {
     if (!Array.isArray(value)) {
-      return this.expect(false, "an array", value, path);
+      return this.expect(false, { one: "list" }, value, path);
     }
-    if (value.length === 0) {
-      this.report(path, "expected at least 1 item, found 0");
+    if (value.length === 0 && !mayBeEmpty) {
+      this.report(path, { is: "empty" });
     }
     for (const [index, item] of value.entries()) {
       if (this.isFull()) {
@@ -159,78 +154,70 @@ class Walk {
 
   private record(members: readonly Member[], value: unknown, path: string): void {
     if (!isObject(value)) {
-      return this.expect(false, "an object", value, path);
+      return this.expect(false, { one: "record" }, value, path);
     }
     for (const member of members) {
       const inner = path === "" ? member.name : `${path}.${member.name}`;
       if (Object.hasOwn(value, member.name)) {
         this.value(member.shape, value[member.name], inner);
       } else if (member.required) {
-        this.report(inner, "required member is missing");
+        this.report(inner, { is: "missing" });
       }
     }
   }
 
   private tagged(records: Readonly<Record<string, readonly Member[]>>, value: unknown, path: string): void {
     if (!isObject(value)) {
-      return this.expect(false, "an object", value, path);
+      return this.expect(false, { one: "record" }, value, path);
     }
     if (!Object.hasOwn(value, "kind")) {
-      return this.report(`${path}.kind`, "required member is missing");
+      return this.report(`${path}.kind`, { is: "missing" });
     }
     const kind = value["kind"];
     const members = typeof kind === "string" && Object.hasOwn(records, kind) ? records[kind] : undefined;
     if (members === undefined) {
-      const names = quoted(Object.keys(records));
-      return this.report(`${path}.kind`, `expected one of ${names}, found ${this.describe(kind, `${path}.kind`)}`);
+      return this.expect(false, { one: "word", words: Object.keys(records) }, kind, `${path}.kind`);
     }
     this.record(members, value, path);
   }
 
-  private expect(fits: boolean, wanted: string, value: unknown, path: string): void {
+  private expect(fits: boolean, wanted: Wanted, value: unknown, path: string): void {
     if (!fits) {
-      this.report(path, `expected ${wanted}, found ${this.describe(value, path)}`);
+      this.report(path, { is: "unexpected", wanted, found: describe(value, path, this.written) });
     }
   }
 
-  private report(path: string, message: string): void {
+  private report(path: string, fault: Fault): void {
     if (this.found.length < LIMIT) {
-      this.found.push({ path, message });
+      this.found.push({ path, fault });
     } else if (!this.isFull()) {
-      this.found.push({ path: "", message: "and more" });
+      this.found.push({ path: "", fault: { is: "more" } });
     }
   }
 
   private isFull(): boolean {
     return this.found.length > LIMIT;
   }
+}
 
-  /** Names a value without repeating more than a few characters of it. */
-  private describe(value: unknown, path: string): string {
-    if (typeof value === "string") {
-      const length = [...value].length;
-      return length <= 40 ? debug(value) : `a string of ${length} characters`;
-    }
-    if (Array.isArray(value)) {
-      return "an array";
-    }
-    if (isObject(value)) {
-      return "an object";
-    }
-    if (typeof value === "number") {
-      const written = this.written(path);
-      return written === undefined ? String(value) : number(written);
-    }
-    return String(value);
+/** Names a value without repeating more than a few characters of it. */
+export function describe(value: unknown, path: string, written: Written): Found {
+  if (typeof value === "string") {
+    const count = [...value].length;
+    return count <= 40 ? { one: "value", text: debug(value) } : { one: "long", count };
   }
+  if (Array.isArray(value)) {
+    return { one: "list" };
+  }
+  if (isObject(value)) {
+    return { one: "record" };
+  }
+  const text = typeof value === "number" ? written(path) : undefined;
+  return { one: "value", text: text === undefined ? String(value) : number(text) };
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function quoted(words: readonly string[]): string {
-  return words.map((it) => `"${it}"`).join(", ");
 }
 
 /** A number as the command line tells it: whole ones as they are, others as the shortest double with a mark of it. */
