@@ -1,4 +1,5 @@
 /** What the tools of a conversation changed, to be looked through. */
+import { violations } from "./support/axe";
 import { expect, test } from "./support/page";
 
 test("files that were changed are shown with their changes, and stay marked as seen until they change again", async ({ page, desk }) => {
@@ -40,4 +41,19 @@ test("files that were changed are shown with their changes, and stay marked as s
   await expect(file("a.txt")).toContainText("2 times");
   await file("a.txt").getByRole("link", { name: "Where it was done" }).last().click();
   await expect(page.locator("[data-tool=edit]").last()).toBeInViewport();
+});
+
+test("several changes of one file are places of their own names", async ({ page, desk }) => {
+  await desk.server.write("project/a.txt", "alpha\nbeta\n");
+  const edit = (oldText: string, newText: string) => ({ calls: [{ name: "edit", arguments: { path: "a.txt", edits: [{ oldText, newText }] } }] });
+  desk.model.says(edit("alpha", "one"), edit("beta", "two"), { text: "Done." });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Change it twice");
+  await desk.settled(page);
+  await expect(page.locator(".diff")).toHaveCount(2);
+  expect(await violations(page)).toEqual([]);
+  await desk.turn(page, "/diff");
+  await expect(page.locator("[data-file] .diff")).toHaveCount(2);
+  expect(await violations(page)).toEqual([]);
 });

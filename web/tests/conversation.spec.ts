@@ -177,6 +177,27 @@ test("files are dropped anywhere: a picture joins the message, an envelope is sh
   await expect(page.locator("article.segment").first()).toBeVisible();
 });
 
+test("an envelope is known by what it says, whatever its name", async ({ page, desk }) => {
+  await desk.enter(page);
+  const envelope = readFileSync(new URL("../../docs/examples/first-request.json", import.meta.url));
+  const lines = Buffer.from(`${JSON.stringify(JSON.parse(envelope.toString()))}\n`);
+  for (const [name, data] of [["env.jsonl", lines], ["captured", Buffer.concat([Buffer.from("\ufeff\n"), envelope])]] as const) {
+    await page.goto(`${desk.server.origin}/#/`);
+    await desk.begin(page);
+    await drop(page, "header.bar", [{ name, type: "", data: data.toString("base64") }]);
+    await expect(page.getByRole("heading", { name })).toBeVisible();
+  }
+});
+
+test("the viewer of files can be left on a phone", async ({ page, desk }) => {
+  await desk.enter(page);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${desk.server.origin}/#/view`);
+  await expect(page.getByRole("heading", { name: "See what a model saw" })).toBeVisible();
+  await page.getByRole("main").getByRole("button", { name: "Sessions" }).click();
+  await expect(page.getByRole("complementary").getByRole("button", { name: "New session" })).toBeVisible();
+});
+
 test("files that are neither pictures nor envelopes leave the conversation as it is", async ({ page, desk }) => {
   await desk.enter(page);
   await desk.begin(page);

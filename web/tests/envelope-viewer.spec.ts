@@ -1,12 +1,10 @@
 /** The viewer page in a real browser: a file by itself, with no server behind it. */
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { expect, type Locator, type Page, test } from "@playwright/test";
 import { KINDS } from "../src/envelope/model/format";
 import { everyKind, giant, hostile, long, session } from "./envelope/sample";
 import { files, page as made } from "./envelope/viewer";
-
-const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+import { violations } from "./support/axe";
 
 /** Everything that the page complained about or asked for. */
 function watch(page: Page): { complaints: string[]; asked: string[] } {
@@ -47,14 +45,6 @@ async function kindsSeen(page: Page): Promise<Set<string>> {
     kinds.forEach((kind) => found.add(kind));
   });
   return found;
-}
-
-async function complaintsOfAxe(page: Page): Promise<string[]> {
-  await page.evaluate(readFileSync(axe, "utf8"));
-  return page.evaluate(async () => {
-    const result = await (globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run();
-    return result.violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => `${node.html} ${node.failureSummary}`).join(" | ")}`);
-  });
 }
 
 /** Something of each view, by its key: it is there when the view is. */
@@ -203,7 +193,7 @@ test("two files of one name are told apart", async ({ page }) => {
   const seen = await open(page, { files: [{ name: "bad.json", text: "{" }, { name: "bad.json", text: '{"version":"1.0"}' }] });
   await expect(page.locator(".problems")).toHaveCount(2);
   await expect(page.locator(".problems li")).toHaveText([/expected a name in quotes/, /required member is missing/]);
-  expect(await complaintsOfAxe(page)).toEqual([]);
+  expect(await violations(page)).toEqual([]);
   expect(seen.complaints).toEqual([]);
 });
 
@@ -317,7 +307,7 @@ for (const scheme of ["light", "dark"] as const) {
       await page.keyboard.press(view);
       await page.keyboard.press("X");
       await expect(page.locator(VIEWS[view]).first()).toBeVisible();
-      expect(await complaintsOfAxe(page)).toEqual([]);
+      expect(await violations(page)).toEqual([]);
     });
   }
 }

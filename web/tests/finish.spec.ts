@@ -1,24 +1,9 @@
 /** Whether everybody can use it: keys, screen readers, schemes, sizes, languages. */
 import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import type { Page, Response } from "@playwright/test";
+import type { Response } from "@playwright/test";
+import { violations } from "./support/axe";
 import { expect, test } from "./support/page";
 import { gate } from "./support/model";
-
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-
-async function violations(page: Page): Promise<string[]> {
-  // Past the policy of the page, which allows no script of others.
-  await page.evaluate(await readFile(AXE, "utf8"));
-  return page.evaluate(async () => {
-    const { axe } = window as unknown as {
-      axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> };
-    };
-    const result = await axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
-    return result.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} — ${node.failureSummary}`));
-  });
-}
 
 for (const scheme of ["light", "dark"] as const) {
   test(`axe finds nothing, ${scheme}`, async ({ page, desk }) => {
