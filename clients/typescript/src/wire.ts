@@ -780,6 +780,7 @@ export const RETRY: Record<ErrorCode, "never" | "sameId" | "newId"> = {
   not_found: "never",
   queue_changed: "newId",
   aborted: "newId",
+  aborted_unsaid: "newId",
   provider_failed: "newId",
   extension_failed: "newId",
   refused: "never",
@@ -1390,7 +1391,7 @@ export type Epoch = string;
 /**
  * Why, for programs.
  */
-export type ErrorCode = "invalid_json" | "not_an_object" | "duplicate_member" | "too_deep" | "too_many_values" | "message_too_large" | "unknown_command" | "validation_failed" | "invalid_session_path" | "outside_roots" | "session_not_found" | "session_exists" | "session_limit" | "session_in_use" | "session_file_missing" | "folder_missing" | "file_exists" | "version_mismatch" | "conflict" | "dependency_unknown" | "dependency_failed" | "dependency_timeout" | "dependency_cycle" | "timeout" | "rate_limited" | "busy" | "too_many_pending" | "connection_limit" | "shutting_down" | "interrupted" | "circuit_open" | "bash_circuit_open" | "no_pending_request" | "request_settled" | "request_mismatch" | "answer_refused" | "model_not_found" | "not_found" | "queue_changed" | "aborted" | "provider_failed" | "extension_failed" | "refused" | "journal_unavailable" | "storage_failed" | "forbidden" | "internal";
+export type ErrorCode = "invalid_json" | "not_an_object" | "duplicate_member" | "too_deep" | "too_many_values" | "message_too_large" | "unknown_command" | "validation_failed" | "invalid_session_path" | "outside_roots" | "session_not_found" | "session_exists" | "session_limit" | "session_in_use" | "session_file_missing" | "folder_missing" | "file_exists" | "version_mismatch" | "conflict" | "dependency_unknown" | "dependency_failed" | "dependency_timeout" | "dependency_cycle" | "timeout" | "rate_limited" | "busy" | "too_many_pending" | "connection_limit" | "shutting_down" | "interrupted" | "circuit_open" | "bash_circuit_open" | "no_pending_request" | "request_settled" | "request_mismatch" | "answer_refused" | "model_not_found" | "not_found" | "queue_changed" | "aborted" | "aborted_unsaid" | "provider_failed" | "extension_failed" | "refused" | "journal_unavailable" | "storage_failed" | "forbidden" | "internal";
 
 export type ExecutionMetrics = { laneCount: number, };
 
@@ -2546,7 +2547,7 @@ timestamp: string, };
 export type UserMessage = { content: Content, timestamp: number, };
 
 /**
- * What a session begins with if nobody says otherwise, as it was when the server started.
+ * What a session begins with if nobody says otherwise, as it was when the connection was made.
  */
 export type Usual = { 
 /**
