@@ -7,13 +7,13 @@ mod form;
 mod html;
 mod markdown;
 mod prose;
+mod results;
 
 use std::{collections::HashMap, io, path::Path};
 
 use pi_envelope::{Album, Envelope};
 use pi_transcript::{
-    Block, Entry, EntryId, Header, Line, Message, Spent, ToolCallId, Usage, message::ToolResultMessage, read_line,
-    write_line,
+    Entry, EntryId, Header, Line, Message, Spent, Usage, message::ToolResultMessage, read_line, write_line,
 };
 
 pub use self::{
@@ -226,33 +226,6 @@ impl Story {
         };
         let title = self.name.clone().or_else(first).filter(|title| !title.trim().is_empty());
         title.unwrap_or_else(|| self.header.id.to_string()).chars().take(80).collect()
-    }
-
-    /// The results of calls, so that each stands with its call.
-    fn results(&self) -> HashMap<&ToolCallId, &ToolResultMessage> {
-        self.entries
-            .iter()
-            .filter_map(|entry| match entry {
-                Entry::Message(entry) => match &entry.message {
-                    Message::ToolResult(result) => Some((&result.tool_call_id, &**result)),
-                    _ => None,
-                },
-                _ => None,
-            })
-            .collect()
-    }
-
-    /// Whether a result stands with its call, and need not be shown by itself.
-    fn is_answered(&self, id: &ToolCallId) -> bool {
-        self.entries.iter().any(|entry| match entry {
-            Entry::Message(entry) => match &entry.message {
-                Message::Assistant(said) => {
-                    said.content.iter().any(|block| matches!(block, Block::ToolCall(call) if call.id == *id))
-                }
-                _ => false,
-            },
-            _ => false,
-        })
     }
 }
 

@@ -103,6 +103,34 @@ fn markdown_keeps_what_was_said_and_fences_what_tools_did() {
 }
 
 #[test]
+fn calls_with_an_id_that_comes_again_stand_with_what_came_of_each() {
+    let call = |path: &str| json!({"type": "toolCall", "id": "call_0", "name": "read", "arguments": {"path": path}});
+    let result = |text: &str| {
+        said(json!({"role": "toolResult", "toolCallId": "call_0", "toolName": "read", "isError": false, "timestamp": 0,
+            "content": [{"type": "text", "text": text}]}))
+    };
+    let entries = [
+        result("of nothing"),
+        answer(json!([call("a")])),
+        result("of a"),
+        answer(json!([call("b"), call("c")])),
+        result("of b"),
+        result("of c"),
+        answer(json!([call("d")])),
+    ];
+    let (_folder, path) = session(header("/work"), &entries);
+    let story = read(&path);
+    for (document, name) in [(export::markdown(&story), "### read"), (export::html(&story), "<b>read</b>")] {
+        let cards: Vec<&str> = document.split(name).skip(1).collect();
+        let expected = ["of nothing", "of a", "of b", "of c", "no result"];
+        assert_eq!(cards.len(), expected.len(), "{document}");
+        for (card, expected) in cards.iter().zip(expected) {
+            assert!(card.contains(expected), "{expected}\n{document}");
+        }
+    }
+}
+
+#[test]
 fn page_has_cards_with_coloured_diffs_and_needs_nothing_else() {
     let (_folder, path) = usual();
     let page = export::html(&read(&path));

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::{
     Story, aim, diff, price,
     prose::{Breaks, prose},
+    results::Results,
 };
 
 const PAGE: &str = include_str!("page.html");
@@ -41,10 +42,10 @@ pub fn html(story: &Story) -> String {
     let facts = [header.id.to_string(), header.timestamp.clone(), folder.to_owned(), price(&story.usage)];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
     let mut body = String::new();
-    let results = story.results();
-    for entry in &story.entries {
+    let results = Results::of(&story.entries);
+    for (at, entry) in story.entries.iter().enumerate() {
         match entry {
-            Entry::Message(entry) => message(&entry.message, story, &results, &mut body),
+            Entry::Message(entry) => message(&entry.message, at, &results, &mut body),
             Entry::CustomMessage(entry) if entry.display => {
                 said("custom", &entry.custom_type, &content(&entry.content, Breaks::Flowing), &mut body);
             }
@@ -95,13 +96,12 @@ fn fill(page: &str, parts: &[(&str, String)]) -> String {
     filled
 }
 
-type Results<'a> = std::collections::HashMap<&'a pi_transcript::ToolCallId, &'a ToolResultMessage>;
-
-fn message(message: &Message, story: &Story, results: &Results<'_>, body: &mut String) {
+/// A message, which is the entry `at` of its branch.
+fn message(message: &Message, at: usize, results: &Results<'_>, body: &mut String) {
     match message {
         Message::User(user) => said("user", "you", &content(&user.content, Breaks::Kept), body),
-        Message::Assistant(answer) => assistant(answer, results, body),
-        Message::ToolResult(result) if !story.is_answered(&result.tool_call_id) => {
+        Message::Assistant(answer) => assistant(answer, at, results, body),
+        Message::ToolResult(result) if results.is_alone(at) => {
             tool_card(&result.tool_name, "", "", Some(result), body);
         }
         Message::ToolResult(_) => {}
@@ -121,19 +121,19 @@ fn message(message: &Message, story: &Story, results: &Results<'_>, body: &mut S
     }
 }
 
-fn assistant(answer: &AssistantMessage, results: &Results<'_>, body: &mut String) {
+fn assistant(answer: &AssistantMessage, at: usize, results: &Results<'_>, body: &mut String) {
     let usage = answer.usage.known().map(price).unwrap_or_default();
     let who = format!("{}/{}", answer.provider, answer.model);
     let who = if usage.is_empty() { who } else { format!("{who} · {usage}") };
     writeln!(body, "<article class=\"assistant\"><div class=\"who\">{}</div>", escaped(&who))
         .expect("text can be written");
-    for block in &answer.content {
+    for (place, block) in answer.content.iter().enumerate() {
         match block {
             Block::Thinking(thinking) if thinking.thinking.trim().is_empty() => {}
             Block::Thinking(thinking) => {
                 card("thinking", "thinking", "", &worded(&thinking.thinking, Breaks::Flowing), body);
             }
-            Block::ToolCall(call) => tool_call(call, results.get(&call.id).copied(), body),
+            Block::ToolCall(call) => tool_call(call, results.of_call(at, place), body),
             Block::Text(_) | Block::Image(_) | Block::Other(_) => body.push_str(&shown(block, Breaks::Flowing)),
         }
     }

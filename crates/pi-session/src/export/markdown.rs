@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use pi_transcript::{Block, Content, Entry, Message, message::ToolResultMessage};
 use serde_json::Value;
 
-use super::{Story, aim, diff, price};
+use super::{Story, aim, diff, price, results::Results};
 
 /// The document.
 pub fn markdown(story: &Story) -> String {
@@ -15,8 +15,8 @@ pub fn markdown(story: &Story) -> String {
         [header.id.to_string(), header.timestamp.clone(), header.cwd.clone().unwrap_or_default(), price(&story.usage)];
     let facts: Vec<String> = facts.iter().filter(|fact| !fact.is_empty()).map(|fact| plain(fact)).collect();
     writeln!(text, "{}", facts.join(" · ")).expect("text can be written");
-    let results = story.results();
-    for entry in &story.entries {
+    let results = Results::of(&story.entries);
+    for (at, entry) in story.entries.iter().enumerate() {
         match entry {
             Entry::Message(entry) => match &entry.message {
                 Message::User(user) => section("You", &content(&user.content), &mut text),
@@ -24,7 +24,7 @@ pub fn markdown(story: &Story) -> String {
                     let usage = answer.usage.known().map(price).filter(|usage| !usage.is_empty());
                     let usage = usage.map(|usage| format!(" ({usage})")).unwrap_or_default();
                     section(&format!("{}/{}{usage}", answer.provider, answer.model), "", &mut text);
-                    for block in &answer.content {
+                    for (place, block) in answer.content.iter().enumerate() {
                         match block {
                             Block::ToolCall(call) => {
                                 let arguments = Value::Object(call.arguments.clone());
@@ -32,7 +32,7 @@ pub fn markdown(story: &Story) -> String {
                                     &call.name,
                                     &aim(&call.arguments),
                                     Some(&arguments),
-                                    results.get(&call.id).copied(),
+                                    results.of_call(at, place),
                                     &mut text,
                                 );
                             }
@@ -50,7 +50,7 @@ pub fn markdown(story: &Story) -> String {
                         writeln!(text, "\n**Error:** {}", plain(error)).expect("text can be written");
                     }
                 }
-                Message::ToolResult(result) if !story.is_answered(&result.tool_call_id) => {
+                Message::ToolResult(result) if results.is_alone(at) => {
                     tool(&result.tool_name, "", None, Some(result), &mut text);
                 }
                 Message::ToolResult(_) => {}
