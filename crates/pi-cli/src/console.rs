@@ -54,6 +54,9 @@ pub(crate) struct Console {
     is_inside_line: bool,
     /// The same on standard error.
     is_inside_error_line: bool,
+    /// What a model says and what it thinks, which go to different streams.
+    said: Speech,
+    thought: Speech,
     /// The line above the cursor says how far the work is.
     progress_is_shown: bool,
     /// What was advised; nobody needs to read it twice.
@@ -62,6 +65,14 @@ pub(crate) struct Console {
     held: Option<Vec<String>>,
     /// Why nothing more is written, if so.
     lost: Option<io::Error>,
+}
+
+/// What a model says, on its way to whoever reads it: it must not command a terminal. Pieces may be cut anywhere.
+struct Speech {
+    /// Somebody reads along.
+    is_watched: bool,
+    /// The last piece ended with a return, which is half of a line end or would lead back over the line.
+    has_return: bool,
 }
 
 /// Collects lines and hands on only whole ones, so that whoever interrupts `pi` finds no half line in a file.
@@ -81,6 +92,8 @@ impl Console {
             error_width: error_watched.then(terminal_size::terminal_size).flatten().map(|(width, _)| width.0.into()),
             is_inside_line: false,
             is_inside_error_line: false,
+            said: Speech::new(output_watched),
+            thought: Speech::new(error_watched),
             progress_is_shown: false,
             hints: Vec::new(),
             held: None,
@@ -137,6 +150,18 @@ impl Console {
         self.is_inside_line = !text.ends_with('\n');
     }
 
+    /// Writes a piece of what a model says, harmless, to standard output at once.
+    pub(crate) fn say(&mut self, text: &str) {
+        let shown = self.said.shown(text);
+        self.piece(&shown);
+    }
+
+    /// Writes a piece of what a model thinks, harmless, to standard error at once.
+    pub(crate) fn think(&mut self, text: &str) {
+        let shown = self.thought.shown(text);
+        self.murmur(&shown);
+    }
+
     /// Writes a piece of quiet text to standard error at once: more of the line may follow.
     pub(crate) fn murmur(&mut self, text: &str) {
         if text.is_empty() {
@@ -154,6 +179,8 @@ impl Console {
 
     /// Completes the line that pieces have begun.
     pub(crate) fn end_line(&mut self) {
+        let rest = self.said.rest();
+        self.piece(rest);
         if self.is_inside_line {
             self.piece("\n");
         }
@@ -279,8 +306,9 @@ impl Console {
     }
 
     fn end_error_line(&mut self) {
-        if std::mem::take(&mut self.is_inside_error_line) {
-            let _ = writeln!(self.error);
+        let rest = self.thought.rest();
+        if std::mem::take(&mut self.is_inside_error_line) || !rest.is_empty() {
+            let _ = writeln!(self.error, "{rest}");
         }
     }
 
@@ -300,6 +328,35 @@ impl Console {
         }
         // If standard error is gone there is nobody left to tell.
         let _ = writeln!(self.error, "{text}");
+    }
+}
+
+impl Speech {
+    const fn new(is_watched: bool) -> Self {
+        Self { is_watched, has_return: false }
+    }
+
+    /// As much of it as can be shown. Line ends stay as they were written, and tabs.
+    ///
+    /// In a pipe or a file a lone return is a letter like others, and whoever asked gets what the model said. On a terminal it
+    /// would let what follows take the place of what stands there, so it is shown.
+    fn shown<'t>(&mut self, piece: &'t str) -> Cow<'t, str> {
+        if !self.is_watched {
+            return harmless(piece, |letter| matches!(letter, '\n' | '\t' | '\r'));
+        }
+        let stays = |letter| matches!(letter, '\n' | '\t');
+        if !self.has_return && !piece.contains('\r') {
+            return harmless(piece, stays);
+        }
+        let mut text = if self.has_return { format!("\r{piece}") } else { piece.to_owned() };
+        self.has_return = text.ends_with('\r');
+        text.truncate(text.len() - usize::from(self.has_return));
+        text.split("\r\n").map(|line| harmless(line, stays)).collect::<Vec<_>>().join("\r\n").into()
+    }
+
+    /// What was held back, where nothing of it follows.
+    fn rest(&mut self) -> &'static str {
+        if std::mem::take(&mut self.has_return) { "\\u{d}" } else { "" }
     }
 }
 
@@ -364,9 +421,14 @@ fn code(tone: Tone) -> &'static str {
 
 /// What stands in a file must not command the terminal: control characters are shown, line ends stay.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    harmless(text, |letter| letter == '\n')
+}
+
+/// Shows control characters but for those that stay.
+fn harmless(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     // Letters that turn the direction of what follows make one thing look like another.
     let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_plain = |letter: char| !letter.is_control() && !turns(letter) || letter == '\n';
+    let is_plain = |letter: char| !letter.is_control() && !turns(letter) || stays(letter);
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
     }
@@ -460,6 +522,33 @@ mod tests {
     fn control_characters_are_shown() {
         assert_eq!(printable("a\nb é"), "a\nb é");
         assert_eq!(printable("a\u{1b}[31m\r"), "a\\u{1b}[31m\\u{d}");
+    }
+
+    /// What is shown of a text whose pieces end at these places.
+    fn spoken(is_watched: bool, text: &str, cuts: &[usize]) -> String {
+        let mut speech = Speech::new(is_watched);
+        let (mut shown, mut from) = (String::new(), 0);
+        for end in cuts.iter().copied().chain([text.len()]) {
+            shown += &speech.shown(&text[from..end]);
+            from = end;
+        }
+        shown + speech.rest()
+    }
+
+    #[test]
+    fn what_a_model_says_keeps_its_line_ends_however_it_is_cut() {
+        let text = "a\tb\r\nover\rwritten\r\r\n\r\n\u{1b}[31m\r";
+        let on_terminal = "a\tb\r\nover\\u{d}written\\u{d}\r\n\r\n\\u{1b}[31m\\u{d}";
+        let in_pipe = "a\tb\r\nover\rwritten\r\r\n\r\n\\u{1b}[31m\r";
+        for (is_watched, expected) in [(true, on_terminal), (false, in_pipe)] {
+            assert_eq!(spoken(is_watched, text, &[]), expected);
+            assert_eq!(spoken(is_watched, text, &(1..text.len()).collect::<Vec<_>>()), expected, "letter by letter");
+            for first in 0..=text.len() {
+                for second in first..=text.len() {
+                    assert_eq!(spoken(is_watched, text, &[first, second]), expected, "{first} {second}");
+                }
+            }
+        }
     }
 
     #[test]

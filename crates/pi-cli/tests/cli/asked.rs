@@ -516,3 +516,11 @@ fn letters_that_turn_text_around_are_escaped() {
     let (out, _) = run(&running, &format!("ask Hi --model m --base-url {}", running.base_url()), "");
     assert_eq!(out, "a\\u{202e}b \\u{2066}c\n");
 }
+
+/// The pieces of a stream end anywhere, also inside of a line end.
+#[test]
+fn line_ends_come_through_a_pipe_as_the_model_wrote_them() {
+    let running = Running::new(Script::new().then(stream(&["a\r", "\nb\r\n", "c\rd\r\r", "\n\u{1b}[2J"])));
+    let (out, _) = run(&running, &format!("ask Hi --model m --base-url {}", running.base_url()), "");
+    assert_eq!(out, "a\r\nb\r\nc\rd\r\r\n\\u{1b}[2J\n");
+}

@@ -113,6 +113,13 @@ fn server_that_is_not_there_is_tried_again_later() {
 }
 
 #[test]
+fn line_ends_come_through_a_pipe_as_the_model_wrote_them() {
+    let running = Running::new(Script::new().then(stream(&["a\r", "\n\tb\rc\r\n"])));
+    let output = talk(&acme(&running), &["-p", "Hi", "-m", "acme/small"], b"");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "a\r\n\tb\rc\r\n\n");
+}
+
+#[test]
 fn empty_answer_is_told_and_has_a_code() {
     let running = Running::new(Script::new().then(stream(&[])));
     let shown = run(&acme(&running), &["-p", "Hi", "-m", "acme/small"]);

@@ -34,8 +34,8 @@ impl Screen {
             return;
         }
         match event {
-            StreamEvent::PartialContentDelta { content, .. } => console.piece(&safe(content)),
-            StreamEvent::ThinkingDelta { thinking, .. } => console.murmur(&safe(thinking)),
+            StreamEvent::PartialContentDelta { content, .. } => console.say(content),
+            StreamEvent::ThinkingDelta { thinking, .. } => console.think(thinking),
             StreamEvent::ToolCallStarted { index, tool_call_id, tool_name, .. } => {
                 let (index, id, name) = (*index, tool_call_id.clone(), tool_name.clone());
                 self.calls.push(Call { index, id, name, arguments: String::new() });
@@ -90,9 +90,4 @@ fn show_call(name: &str, arguments: &str, console: &mut Console) {
     console.end_line();
     let (arrow, name) = (console.paint(Tone::Accent, "→"), console.paint(Tone::Strong, &printable(name)));
     console.line(&format!("{arrow} {name} {}", printable(arguments.trim()).replace('\n', " ")));
-}
-
-/// What a model says must not command the terminal; line ends and tabs stay.
-fn safe(text: &str) -> String {
-    text.split('\t').map(printable).collect::<Vec<_>>().join("\t")
 }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     command::ask::form,
-    console::{Console, printable},
+    console::Console,
     exit::Exit,
     failure::{Failure, SessionFailure, session_hint},
 };
@@ -339,7 +339,7 @@ impl Screen {
         let Some(last) = &self.last else { return };
         let text = words(last);
         if !text.is_empty() {
-            console.line(&safe(&text));
+            console.say(&format!("{text}\n"));
         }
         if last.stop_reason == Open::Known(StopReason::Length) {
             console.note("the answer was cut: it reached its largest length");
@@ -390,9 +390,4 @@ impl Witness for Screen {
 /// The text of an answer, block by block as Pi prints it.
 fn words(said: &AssistantMessage) -> String {
     said.content.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n")
-}
-
-/// What a model says must not command the terminal; line ends and tabs stay.
-fn safe(text: &str) -> String {
-    text.split('\t').map(printable).collect::<Vec<_>>().join("\t")
 }
