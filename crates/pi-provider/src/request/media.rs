@@ -16,15 +16,15 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pi_transcript::content::ImageBlock;
 use serde_json::{Map, Value};
 
-pub(super) use self::{
-    encode::encode,
-    exclusion::{Surplus, exclusion},
-    senses::Senses,
-};
 pub use self::{
     encode::encode_blocks,
     exclusion::{Exclusion, Unsendable, unsendable},
     senses::takes,
+};
+pub(super) use self::{
+    encode::{encode, formless},
+    exclusion::{Surplus, exclusion},
+    senses::Senses,
 };
 use crate::manifest::{Capability, contract::BlockMapping};
 
@@ -142,16 +142,26 @@ impl<'a> Media<'a> {
     }
 }
 
-/// What manifests call a media type: `jpeg`, `mp3`, `mov`.
-fn format_name(mime_type: &str) -> &str {
-    match mime_type.rsplit('/').next().unwrap_or_default() {
-        "jpg" => "jpeg",
-        "mpeg" if mime_type.starts_with("audio/") => "mp3",
-        "mp4" | "x-m4a" if mime_type.starts_with("audio/") => "m4a",
-        "wav" | "x-wav" | "wave" | "vnd.wave" => "wav",
-        "quicktime" => "mov",
-        "x-msvideo" => "avi",
-        "x-ms-wmv" => "wmv",
-        other => other,
+/// One word for a format, whatever it is called: `jpeg`, `mp3`, `mov`. Lists in manifests have types in them (`image/jpeg`,
+/// `x-wav`) and endings of files (`jpg`, `3gp`).
+fn format_name(kind: MediaKind, written: &str) -> String {
+    let name = written.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let name = name.strip_prefix("x-").unwrap_or(&name);
+    match (name, kind) {
+        ("jpg", _) => "jpeg",
+        ("tif", _) => "tiff",
+        ("mpeg" | "mpga", MediaKind::Audio) => "mp3",
+        ("mp4", MediaKind::Audio) => "m4a",
+        ("wave" | "vnd.wave", _) => "wav",
+        ("aif", _) => "aiff",
+        ("oga", _) => "ogg",
+        ("mpg", _) => "mpeg",
+        ("quicktime", _) => "mov",
+        ("msvideo", _) => "avi",
+        ("ms-wmv", _) => "wmv",
+        ("3gpp", _) => "3gp",
+        ("matroska", _) => "mkv",
+        (other, _) => other,
     }
+    .to_owned()
 }

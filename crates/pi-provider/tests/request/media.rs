@@ -1,7 +1,10 @@
 //! Content that is not text: how it is written, and what happens where a model cannot take it.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use pi_provider::{Options, Target, request::unsendable};
+use pi_provider::{
+    Options, Target,
+    request::{Exclusion, takes, unsendable},
+};
 use serde_json::{Value, json};
 
 use crate::{ask, body, changes, prompt, provider};
@@ -107,6 +110,76 @@ fn formats_and_ways_that_a_manifest_excludes_are_degraded() {
         ),
         &[],
     );
+}
+
+/// The only medium of a question, and why it cannot be sent, before anything is.
+fn refused(adapter: &str, manifest: Value, block: &Value) -> Option<String> {
+    let manifest = provider(adapter, manifest);
+    let prompt = prompt(&json!({"messages": [{"role": "user", "content": [block]}]}));
+    let entry = manifest.models.get(crate::MODEL);
+    let target = Target { manifest: &manifest, model: crate::MODEL, entry, base_url: None, lookup: &|_| None };
+    let found = unsendable(&target, &prompt);
+    let senses = found.iter().all(|found| found.why != Exclusion::Kind || !takes(&manifest, entry, found.kind));
+    assert!(senses, "who is asked for a model that takes it is not led back to this one");
+    found.into_iter().next().map(|found| found.why.to_string())
+}
+
+#[test]
+fn formats_are_the_same_whatever_they_are_called() {
+    for (medium, kind, declared, mime_type, is_taken) in [
+        ("vision", "image", "jpg", "image/jpeg", true),
+        ("vision", "image", "JPEG", "image/jpg", true),
+        ("vision", "image", "image/jpeg", "image/JPEG", true),
+        ("vision", "image", "jpg", "image/png", false),
+        ("audio", "audio", "x-wav", "audio/wav", true),
+        ("audio", "audio", "wave", "audio/x-wav", true),
+        ("audio", "audio", "mpeg", "audio/mpeg", true),
+        ("audio", "audio", "mp4", "audio/x-m4a", true),
+        ("audio", "audio", "mp3", "audio/mp4", false),
+        ("video", "video", "quicktime", "video/quicktime", true),
+        ("video", "video", "mov", "video/quicktime", true),
+        ("video", "video", "mpg", "video/mpeg", true),
+        ("video", "video", "mp4", "video/quicktime", false),
+    ] {
+        let block = json!({"type": kind, "data": "AAAA", "mimeType": mime_type});
+        let input = json!({medium: {"supported": true, "formats": [declared]}});
+        let why = refused("openai", json!({"multimodal": {"input": input}}), &block);
+        assert_eq!(why.is_none(), is_taken, "{declared} {mime_type}: {why:?}");
+    }
+}
+
+/// A model may be said to take everything: what its wire cannot write is still refused before anything is paid for.
+#[test]
+fn what_the_wire_has_no_form_for_is_known_before_anything_is_sent() {
+    let everything = || {
+        let input = json!(["text", "image", "pdf", "audio", "video"]);
+        json!({"models": {crate::MODEL: {"modalities": {"input": input, "output": ["text"]}}}})
+    };
+    let inline = |kind: &str| json!({"type": kind, "data": "AAAA"});
+    let none = "the model cannot take it";
+    for (adapter, sent, unsent) in [
+        ("openai", &["image", "document", "audio", "video"][..], &[][..]),
+        ("responses", &["image", "document", "audio"], &["video"]),
+        ("anthropic", &["image", "document"], &["audio", "video"]),
+        ("gemini", &["image", "document", "audio", "video"], &[]),
+        ("cohere_v2", &["image"], &["document", "audio", "video"]),
+    ] {
+        for kind in sent {
+            assert_eq!(refused(adapter, everything(), &inline(kind)), None, "{adapter} {kind}");
+        }
+        for kind in unsent {
+            assert_eq!(refused(adapter, everything(), &inline(kind)).as_deref(), Some(none), "{adapter} {kind}");
+        }
+    }
+    let address = json!({"type": "document", "url": "https://a/b.pdf"});
+    let only_inline = "the provider does not take it as url, only as base64_inline";
+    assert_eq!(refused("openai", everything(), &address).as_deref(), Some(only_inline));
+    assert_eq!(refused("anthropic", everything(), &address), None);
+    // A contract may bring the form that the dialect lacks.
+    let mut foreign = everything();
+    foreign["provider_contract"] =
+        json!({"request_mapping": {"content_block_mapping": {"video": {"format": "openai_url"}}}});
+    assert_eq!(refused("responses", foreign, &inline("video")), None);
 }
 
 /// A PNG of this size, as far as its first bytes tell, with so many bytes.

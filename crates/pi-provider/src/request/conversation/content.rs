@@ -76,13 +76,17 @@ impl Contents<'_, '_> {
         if let Some(why) = excess.or_else(|| media::exclusion(self.manner.manifest, media)) {
             return self.degrade(media.kind, &why);
         }
-        let mapping = &self.manner.manifest.contract.request_mapping.content_block_mapping;
-        match media::encode(media, self.manner.dialect, mapping.get(media.kind.name())) {
+        let dialect = self.manner.dialect;
+        let mapping = self.manner.manifest.contract.request_mapping.content_block_mapping.get(media.kind.name());
+        match media::encode(media, dialect, mapping) {
             Some(block) => {
                 self.used.insert(media.kind.capability());
                 Ok(Some(Part::Media(block)))
             }
-            None => self.degrade(media.kind, &Exclusion::Kind),
+            None => {
+                let why = media::formless(media, dialect, mapping).unwrap_or(Exclusion::Kind);
+                self.degrade(media.kind, &why)
+            }
         }
     }
 

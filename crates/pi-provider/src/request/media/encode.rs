@@ -2,13 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Media, MediaKind, Source, format_name};
+use super::{Exclusion, Media, MediaKind, Source, format_name};
 use crate::{
     dialect::Dialect,
     error::CallError,
     manifest::{Contract, contract::BlockMapping},
     request::members::place,
 };
+
+/// The word of manifests for content that is in the request itself.
+const INLINE: &str = "base64_inline";
 
 /// The families of forms in which providers write media.
 #[derive(Clone, Copy)]
@@ -46,13 +49,35 @@ pub(in crate::request) fn encode(media: &Media<'_>, dialect: Dialect, mapping: O
     }
 }
 
+/// Why there is no form for this, if there is none. Nothing of the content is looked at.
+pub(in crate::request) fn formless(
+    media: &Media<'_>,
+    dialect: Dialect,
+    mapping: Option<&BlockMapping>,
+) -> Option<Exclusion> {
+    let has_form = |source| {
+        let empty = Media { kind: media.kind, mime_type: "", source, file_name: None };
+        encode(&empty, dialect, mapping).is_some()
+    };
+    let (source, way) = match media.source {
+        Source::Data(_) => (Source::Data(""), INLINE),
+        Source::Url(_) => (Source::Url(""), "url"),
+        Source::Reference(_) => (Source::Reference(""), "a reference"),
+    };
+    if has_form(source) {
+        return None;
+    }
+    let is_taken_inline = has_form(Source::Data(""));
+    Some(if is_taken_inline { Exclusion::Way { way, taken: vec![INLINE.to_owned()] } } else { Exclusion::Kind })
+}
+
 fn chat(media: &Media<'_>, mime_type: &str) -> Option<Value> {
     Some(match (media.kind, &media.source) {
         (_, Source::Reference(_)) => return None,
         (MediaKind::Image, _) => json!({"type": "image_url", "image_url": {"url": media.url(mime_type)}}),
         (MediaKind::Video, _) => json!({"type": "video_url", "video_url": {"url": media.url(mime_type)}}),
         (MediaKind::Audio, Source::Data(data)) => {
-            json!({"type": "input_audio", "input_audio": {"data": data, "format": format_name(mime_type)}})
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": format_name(media.kind, mime_type)}})
         }
         (MediaKind::Document, Source::Data(_)) => {
             let file_name = media.file_name.unwrap_or("document");
@@ -67,7 +92,7 @@ fn responses(media: &Media<'_>, mime_type: &str) -> Option<Value> {
         (_, Source::Reference(_)) | (MediaKind::Video, _) | (MediaKind::Audio, Source::Url(_)) => return None,
         (MediaKind::Image, _) => json!({"type": "input_image", "detail": "auto", "image_url": media.url(mime_type)}),
         (MediaKind::Audio, Source::Data(data)) => {
-            json!({"type": "input_audio", "input_audio": {"data": data, "format": format_name(mime_type)}})
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": format_name(media.kind, mime_type)}})
         }
         (MediaKind::Document, Source::Url(url)) => json!({"type": "input_file", "file_url": url}),
         (MediaKind::Document, Source::Data(_)) => {

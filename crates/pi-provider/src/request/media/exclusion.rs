@@ -6,8 +6,9 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use pi_envelope::Prompt;
 use pi_transcript::{Block, Content, Message};
 
-use super::{Media, MediaKind, Source, format_name, pixels, senses};
+use super::{Media, MediaKind, Source, format_name, formless, pixels, senses};
 use crate::{
+    dialect::Dialect,
     manifest::{Manifest, media::Medium},
     request::Target,
 };
@@ -59,6 +60,8 @@ pub struct Unsendable {
 pub fn unsendable(target: &Target<'_>, prompt: &Prompt) -> Vec<Unsendable> {
     let mut found = Vec::new();
     let mut counts: Vec<(MediaKind, usize)> = Vec::new();
+    let dialect = Dialect::of(target.manifest, target.entry);
+    let mappings = &target.manifest.contract.request_mapping.content_block_mapping;
     let contents = prompt.messages.iter().filter_map(|said| content(said.message()));
     for (index, media) in contents.flatten().filter_map(media).enumerate() {
         let kind = media.kind;
@@ -74,7 +77,9 @@ pub fn unsendable(target: &Target<'_>, prompt: &Prompt) -> Vec<Unsendable> {
         };
         let takes = senses::takes(target.manifest, target.entry, kind);
         let why = if takes {
-            exclusion(target.manifest, &media).or_else(|| over_count(target.manifest, kind, count))
+            exclusion(target.manifest, &media)
+                .or_else(|| formless(&media, dialect, mappings.get(kind.name())))
+                .or_else(|| over_count(target.manifest, kind, count))
         } else {
             Some(Exclusion::Kind)
         };
@@ -136,10 +141,12 @@ fn by_way(medium: &Medium, media: &Media<'_>) -> Option<Exclusion> {
 
 /// Documents have no formats of their own in the standard.
 fn by_format(medium: &Medium, media: &Media<'_>) -> Option<Exclusion> {
-    let format = format_name(media.mime_type);
-    let is_told = media.kind != MediaKind::Document && !medium.formats.is_empty() && !media.mime_type.is_empty();
-    let is_excluded = is_told && !names(&medium.formats, format);
-    is_excluded.then(|| Exclusion::Format { format: format.to_owned(), taken: medium.formats.clone() })
+    if media.kind == MediaKind::Document || medium.formats.is_empty() || media.mime_type.is_empty() {
+        return None;
+    }
+    let format = format_name(media.kind, media.mime_type);
+    let is_taken = medium.formats.iter().any(|taken| format_name(media.kind, taken) == format);
+    (!is_taken).then(|| Exclusion::Format { format, taken: medium.formats.clone() })
 }
 
 /// What is only named by its address is measured by whoever fetches it.

@@ -1,7 +1,10 @@
 //! What a model can take of images, documents, audio and video.
 
-use super::MediaKind;
-use crate::manifest::{Manifest, ModelEntry, media::Medium};
+use super::{Media, MediaKind, Source, formless};
+use crate::{
+    dialect::Dialect,
+    manifest::{Manifest, ModelEntry, media::Medium},
+};
 
 /// Which kinds of content a model takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +17,8 @@ pub(in crate::request) struct Senses {
 
 impl Senses {
     pub(in crate::request) fn of(manifest: &Manifest, entry: Option<&ModelEntry>) -> Self {
-        let has = |kind| takes(manifest, entry, kind);
+        // What the wire has no form for is found where it would be written: most requests have nothing of the kind.
+        let has = |kind| declares(manifest, entry, kind);
         Self {
             image: has(MediaKind::Image),
             document: has(MediaKind::Document),
@@ -33,8 +37,15 @@ impl Senses {
     }
 }
 
-/// Whether this model takes this kind: what the contract excludes, what the model says, else what the provider declares.
+/// Whether this model takes this kind, and the wire on which it is asked has a form for it.
 pub fn takes(manifest: &Manifest, entry: Option<&ModelEntry>, kind: MediaKind) -> bool {
+    let mapping = manifest.contract.request_mapping.content_block_mapping.get(kind.name());
+    let example = Media { kind, mime_type: "", source: Source::Data(""), file_name: None };
+    declares(manifest, entry, kind) && formless(&example, Dialect::of(manifest, entry), mapping).is_none()
+}
+
+/// What the contract excludes, what the model says, else what the provider declares.
+fn declares(manifest: &Manifest, entry: Option<&ModelEntry>, kind: MediaKind) -> bool {
     let mapping = manifest.contract.request_mapping.content_block_mapping.get(kind.name());
     if mapping.is_some_and(|mapping| mapping.supported == Some(false)) {
         return false;
