@@ -40,6 +40,7 @@ use serde_json::Value;
 
 pub(crate) use self::address::LastAddress;
 pub(crate) use self::base::{in_form_of, versioned};
+pub(crate) use self::thinking::{Misfit, misfits};
 pub(crate) use self::tools::{has_words, in_words, refuses_tools};
 use self::{address::Headers, change::Changes, parameters::Names, plan::Body, rules::Rules};
 pub use self::{

@@ -17,6 +17,7 @@ mod profile;
 mod ring1;
 mod ring2;
 mod ring3;
+mod thinking;
 mod values;
 mod words;
 
@@ -172,6 +173,7 @@ fn manifest(root: &Node, generation: Generation, report: &mut Report<'_>) -> Opt
     let mut manifest = ring3::read(root, first, second, report);
     words::check(root, &manifest.capabilities, report);
     values::check(root, report);
+    thinking::check(root, &manifest, report);
     manifest.capability_profile = profile::read(root, report);
     (!report.has_errors()).then_some(manifest)
 }

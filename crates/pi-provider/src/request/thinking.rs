@@ -1,6 +1,6 @@
 //! How hard a model is to think, in the provider's form.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use indexmap::IndexMap;
 use pi_transcript::ThinkingLevel;
@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     call::{Options, ToolChoice},
-    manifest::{Capability, contract::ThinkingFormat},
+    dialect::Dialect,
+    manifest::{Capability, Manifest, ModelEntry, contract::ThinkingFormat},
 };
 
 /// What stands for the level's value in a form.
@@ -89,7 +90,11 @@ pub(super) fn activate(
     } else {
         wanted
     };
-    let Some((level, value)) = levels.nearest(wanted) else {
+    let nearest = levels.nearest(wanted);
+    if options.thinking_asked || wanted != ThinkingLevel::Off {
+        tell_misfit(&levels, nearest.as_ref().map_or(wanted, |(level, _)| *level), changes);
+    }
+    let Some((level, value)) = nearest else {
         merge(members, &format.off);
         if options.thinking == ThinkingLevel::Off && options.thinking_asked && !has_off {
             changes.dropped("thinking", "there is no word for off, so the model thinks as it does by itself");
@@ -156,6 +161,14 @@ fn tell_level(
     }
 }
 
+/// Says where something else stands for the level than the model's own entry has.
+fn tell_misfit(levels: &Levels<'_>, level: ThinkingLevel, changes: &mut Changes) {
+    if let Some(Misfit { value, measure, .. }) = levels.misfits.iter().find(|misfit| misfit.level == level.as_str()) {
+        changes
+            .changed("thinking", format!("{level} is written as {value}, which is no {measure}, and is sent as usual"));
+    }
+}
+
 /// Of a form that only turns thinking on and off.
 fn tell_switch(level: ThinkingLevel, changes: &mut Changes) {
     changes.changed("thinking", format!("{level} is sent as on: it is not said how hard this model is to think"));
@@ -201,18 +214,24 @@ fn can_think(target: &Target<'_>) -> bool {
     })
 }
 
+/// Whether the contract's plain switch counts: nobody brings a form of ours.
+fn is_switched(target: &Target<'_>) -> bool {
+    let mode = &target.manifest.contract.capability_contracts.generative.reasoning_mode;
+    let has_form = !mode.formats.is_empty() || target.entry.is_some_and(|entry| entry.thinking_format.is_some());
+    !has_form && mode.activation_method.is_some() && mode.activation_field.is_some()
+}
+
 /// The contract's plain switch, where nobody brings a form of ours.
 fn by_standard_field(
     target: &Target<'_>,
     wanted: ThinkingLevel,
     members: &mut Map<String, Value>,
 ) -> Option<Activation> {
-    let mode = &target.manifest.contract.capability_contracts.generative.reasoning_mode;
-    let has_form = !mode.formats.is_empty() || target.entry.is_some_and(|entry| entry.thinking_format.is_some());
-    let (method, field) = (mode.activation_method.as_deref()?, mode.activation_field.as_deref()?);
-    if has_form {
+    if !is_switched(target) {
         return None;
     }
+    let mode = &target.manifest.contract.capability_contracts.generative.reasoning_mode;
+    let (method, field) = (mode.activation_method.as_deref()?, mode.activation_field.as_deref()?);
     let is_on = wanted != ThinkingLevel::Off;
     let mut activation = Activation { value: Some(Value::Bool(is_on)), is_on, header: None, model_suffix: None };
     match method {
@@ -232,6 +251,68 @@ fn format_of<'m>(target: &Target<'m>, rules: &Rules) -> &'m ThinkingFormat {
     let of_model = target.entry.and_then(|entry| entry.thinking_format.as_deref()).or_else(by_quirk).and_then(named);
     let form = of_model.or_else(|| formats.get("default")).or_else(|| rules::thinking_format(&rules.thinking));
     form.expect("the form that a dialect names exists: a test checks it")
+}
+
+/// What stands for the levels of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Measure {
+    Tokens,
+    Words,
+}
+
+/// A level of a model for which something stands that its form cannot carry.
+pub(crate) struct Misfit {
+    pub(crate) level: String,
+    pub(crate) value: Value,
+    /// What its form carries.
+    pub(crate) measure: Measure,
+}
+
+impl Measure {
+    /// That of a form whose levels are all of one kind; `None` where anything may stand for a level.
+    fn of(format: &ThinkingFormat) -> Option<Self> {
+        let written = || format.levels.values().filter(|value| !value.is_null());
+        written().next()?;
+        if written().all(Value::is_number) {
+            return Some(Self::Tokens);
+        }
+        written().all(Value::is_string).then_some(Self::Words)
+    }
+
+    fn carries(self, value: &Value) -> bool {
+        match self {
+            Self::Tokens => value.is_number() || value.is_null(),
+            Self::Words => !value.is_number(),
+        }
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tokens => "number of tokens",
+            Self::Words => "word",
+        })
+    }
+}
+
+/// The levels of a model that are not sent as they are written.
+pub(crate) fn misfits(manifest: &Manifest, entry: &ModelEntry) -> Vec<Misfit> {
+    let target = Target { manifest, model: "", entry: Some(entry), base_url: None, lookup: &|_| None };
+    let mode = &manifest.contract.capability_contracts.generative.reasoning_mode;
+    let is_known = |name: &String| mode.formats.contains_key(name) || rules::thinking_format(name).is_some();
+    // A contract that stands beside the manifest may bring the form that is named.
+    if !can_think(&target) || is_switched(&target) || !entry.thinking_format.as_ref().is_none_or(is_known) {
+        return Vec::new();
+    }
+    let format = format_of(&target, Rules::of(Dialect::of(manifest, Some(entry))));
+    entry.thinking_levels.as_ref().map_or_else(Vec::new, |levels| unfit(levels, format))
+}
+
+fn unfit(levels: &IndexMap<String, Value>, format: &ThinkingFormat) -> Vec<Misfit> {
+    let Some(measure) = Measure::of(format) else { return Vec::new() };
+    let unfit = levels.iter().filter(|(_, value)| !measure.carries(value));
+    unfit.map(|(level, value)| Misfit { level: level.clone(), value: value.clone(), measure }).collect()
 }
 
 /// The form as far as the server takes it; `None` if nothing is left with which the model could be told to think.
@@ -273,6 +354,8 @@ enum Room {
 /// The levels of a model and what stands for each.
 struct Levels<'a> {
     named: Cow<'a, IndexMap<String, Value>>,
+    /// Those in whose place the form's own stand.
+    misfits: Vec<Misfit>,
 }
 
 impl<'a> Levels<'a> {
@@ -284,7 +367,9 @@ impl<'a> Levels<'a> {
             Some((levels, false)) => Cow::Borrowed(levels),
             Some((levels, true)) => Cow::Owned(with_usual(levels, format)),
         };
-        Self { named }
+        let misfits = unfit(&named, format);
+        let named = if misfits.is_empty() { named } else { Cow::Owned(fitted(&named, &misfits, format)) };
+        Self { named, misfits }
     }
 
     /// The wanted level, or the next weaker one that exists, or the weakest stronger one, or off where there is no other,
@@ -402,6 +487,25 @@ fn with_usual(levels: &IndexMap<String, Value>, format: &ThinkingFormat) -> Inde
         }
     }
     all
+}
+
+/// The levels with the form's own in the place of those that it cannot carry. One that the form does not have is none, but for
+/// off, which needs no value.
+fn fitted(levels: &IndexMap<String, Value>, misfits: &[Misfit], format: &ThinkingFormat) -> IndexMap<String, Value> {
+    let mut fitted = levels.clone();
+    for Misfit { level, .. } in misfits {
+        let own = format.levels.get(level).cloned();
+        match own {
+            None if *level == ThinkingLevel::Off.as_str() => {
+                fitted.shift_remove(level);
+            }
+            own => {
+                fitted.insert(level.clone(), own.unwrap_or_default());
+            }
+        }
+    }
+    // Where nothing is named, every level would stand for itself.
+    if fitted.is_empty() { format.levels.clone() } else { fitted }
 }
 
 /// The template with the level's value in it.

@@ -811,6 +811,38 @@ fn an_operation_elsewhere_is_reached_over_https() {
 }
 
 #[test]
+fn levels_of_thinking_that_their_form_cannot_carry_are_told() {
+    let levels = |model: &str| {
+        let capabilities = "capabilities: {required: [text, streaming, reasoning]}\n";
+        let streaming = "streaming: {decoder: {format: sse, strategy: anthropic_event_stream}}\n";
+        and(&format!("{capabilities}{streaming}metadata:\n  models:\n    one.5: {{{model}}}\n"))
+    };
+    assert_snapshot!(verdicts(&[
+        levels("thinking_levels: {\"off\": none, low: 1024, high: high}"),
+        levels("api: openai, thinking_levels: {\"off\": none, low: 1024}"),
+    ]), @r#"
+    accepted
+        acme.yaml:19:38: warning[ring3.thinking-levels]: "none" is no number of tokens, and the form of this model carries nothing else; its own is sent (metadata.models.one.5.thinking_levels.off)
+            help: write a number of tokens where the form of the model counts them and a word where it sends words, name the form with thinking_format, or leave the level out
+        acme.yaml:19:61: warning[ring3.thinking-levels]: "high" is no number of tokens, and the form of this model carries nothing else; its own is sent (metadata.models.one.5.thinking_levels.high)
+            help: write a number of tokens where the form of the model counts them and a word where it sends words, name the form with thinking_format, or leave the level out
+    accepted
+        acme.yaml:19:62: warning[ring3.thinking-levels]: 1024 is no word, and the form of this model carries nothing else; its own is sent (metadata.models.one.5.thinking_levels.low)
+            help: write a number of tokens where the form of the model counts them and a word where it sends words, name the form with thinking_format, or leave the level out
+    "#);
+    for silent in [
+        "thinking_levels: {\"off\": null, low: 1024, max: 65536}",
+        "thinking_levels: {low: low}, thinking_format: adaptive",
+        "thinking_levels: {low: low}, thinking_format: of_a_contract_elsewhere",
+        "thinking_levels: {low: low}, thinking_format: enable_thinking",
+        "thinking_levels: {low: low}, model_capabilities: {reasoning: false}",
+        "api: openai, thinking_levels: {low: low}",
+    ] {
+        assert_eq!(verdict(&levels(silent)), "accepted\n", "{silent}");
+    }
+}
+
+#[test]
 fn unknown_members_of_a_model_are_listed_and_not_kept() {
     let text = and("metadata:\n  models:\n    one: { contxt_window: 9, notes: kept, family: f }\n");
     assert_eq!(verdict(&text), "accepted\n    ignored 17:12 metadata.models.one.contxt_window\n");

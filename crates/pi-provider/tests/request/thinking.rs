@@ -162,6 +162,61 @@ fn a_level_that_does_not_exist_becomes_the_next_weaker_one_or_the_weakest() {
     row(&levels(json!({"off": "none", "low": "low"})), Off, json!({"reasoning_effort": "none"}), &[]);
 }
 
+/// Words in the place of tokens would be refused, and `none` would turn thinking on.
+#[test]
+fn a_value_that_the_form_cannot_carry_gives_way_to_the_forms_own() {
+    let check = |adapter: &str, levels: &Value, level, sent: Value, told: &[&str]| {
+        let manifest = model(&json!({"model_capabilities": {"reasoning": true}, "thinking_levels": levels}));
+        let options = Options {
+            thinking: level,
+            thinking_asked: true,
+            parameters: object(&json!({"max_tokens": 64000})),
+            ..Options::plain()
+        };
+        let request = build(adapter, manifest, &options).unwrap();
+        let body = body(&request);
+        let places = ["/thinking", "/reasoning_effort", "/generationConfig/thinkingConfig"];
+        let found = places.iter().find_map(|place| body.pointer(place)).cloned();
+        assert_eq!(found.unwrap_or_default(), sent, "{adapter} {level}");
+        assert_eq!(changes(&request.changes), told, "{adapter} {level}");
+    };
+    let is_no = |level: &str, value: &str, measure: &str| {
+        format!("changed thinking: {level} is written as {value}, which is no {measure}, and is sent as usual")
+    };
+    let words = json!({"off": "none", "low": "low", "high": "high"});
+    let tokens = |level: &str, value: &str| is_no(level, value, "number of tokens");
+    let (off, low, high) = (&tokens("off", "\"none\""), &tokens("low", "\"low\""), &tokens("high", "\"high\""));
+    check("anthropic", &words, Off, Value::Null, &[off]);
+    check("anthropic", &words, Low, json!({"type": "enabled", "budget_tokens": 2048}), &[low]);
+    check("gemini", &words, High, json!({"includeThoughts": true, "thinkingBudget": 16384}), &[high]);
+    check("gemini", &words, Off, json!({"thinkingBudget": 0}), &[off]);
+    check("cohere_v2", &words, High, json!({"type": "enabled", "token_budget": 16384}), &[high]);
+    check("cohere_v2", &words, Off, json!({"type": "disabled"}), &[off]);
+    check("cohere_v2", &json!({"off": "none"}), Low, json!({"type": "enabled", "token_budget": 2048}), &[]);
+    let numbers = json!({"off": 0, "low": 2048});
+    check("openai", &numbers, Low, json!("low"), &[&is_no("low", "2048", "word")]);
+    check(
+        "openai",
+        &numbers,
+        Off,
+        Value::Null,
+        &[
+            &is_no("off", "0", "word"),
+            "dropped thinking: there is no word for off, so the model thinks as it does by itself",
+        ],
+    );
+    // One level alone may be wrong, and one that the form does not have either is none.
+    let mixed = json!({"low": 3000, "high": "high", "max": "max"});
+    check("gemini", &mixed, Low, json!({"includeThoughts": true, "thinkingBudget": 3000}), &[]);
+    check(
+        "gemini",
+        &mixed,
+        Max,
+        json!({"includeThoughts": true, "thinkingBudget": 16384}),
+        &[high, "changed thinking: max is not a level of this model, high is"],
+    );
+}
+
 #[test]
 fn a_contract_brings_forms_of_its_own() {
     let formats = json!({

@@ -90,6 +90,7 @@ rules! {
     LocalSection "ring3.local"
     Models "ring3.models"
     ModelName "ring3.model-name"
+    ThinkingLevels "ring3.thinking-levels"
     DefaultApiFamily "ring3.default-api-family"
     ApiFamilySection "ring3.api-families"
     AvailabilitySection "ring3.availability"
