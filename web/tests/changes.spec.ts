@@ -57,3 +57,51 @@ test("several changes of one file are places of their own names", async ({ page,
   await expect(page.locator("[data-file] .diff")).toHaveCount(2);
   expect(await violations(page)).toEqual([]);
 });
+
+test("calls whose ids come again are shown with what came of each", async ({ page, desk }) => {
+  const id = "call_0";
+  const names = Array.from({ length: 60 }, (_, index) => `note-${index}.txt`);
+  for (const name of ["a.txt", "b.txt", "c.txt", ...names]) {
+    await desk.server.write(`project/${name}`, `content of ${name}\n`);
+  }
+  const read = (path: string) => ({ id, name: "read", arguments: { path } });
+  const edit = (oldText: string, newText: string) => ({ id, name: "edit", arguments: { path: "a.txt", edits: [{ oldText, newText }] } });
+  desk.model.says(
+    // Long enough that the beginning is read later than the end.
+    ...names.map((name) => ({ calls: [read(name)] })),
+    { calls: [read("a.txt")] },
+    { calls: [read("b.txt"), read("c.txt")] },
+    { calls: [{ id, name: "bash", arguments: { command: "echo third" } }] },
+    { calls: [edit("content", "words")] },
+    { calls: [edit("words", "lines")] },
+    { text: "Done." },
+  );
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Count from nought");
+  await desk.settled(page);
+  const cards = page.locator("[data-tool]");
+  const check = async () => {
+    await expect(cards.last()).toContainText("lines of a.txt");
+    const last = await cards.evaluateAll((all) => all.slice(-6).map((card) => (card as HTMLElement).innerText.replaceAll(/\s+/g, " ")));
+    expect(last).toEqual([
+      expect.stringMatching(/Read a\.txt .*content of a\.txt/),
+      expect.stringMatching(/Read b\.txt .*content of b\.txt/),
+      expect.stringMatching(/Read c\.txt .*content of c\.txt/),
+      expect.stringMatching(/Run echo third .*third/),
+      expect.stringMatching(/Edit a\.txt .*words of a\.txt/),
+      expect.stringMatching(/Edit a\.txt .*lines of a\.txt/),
+    ]);
+  };
+  await page.keyboard.press("Alt+o");
+  await check();
+  await page.reload();
+  await expect(page.locator("[data-loaded=true]")).toBeVisible();
+  await page.keyboard.press("Alt+o");
+  await check();
+  // What stands above is read as well here, and its results are not those of below.
+  await desk.turn(page, "/diff");
+  await expect(page.locator("[data-file] .diff")).toHaveCount(2);
+  await page.keyboard.press("Escape");
+  await check();
+});

@@ -4,8 +4,6 @@ import type { Row } from "./messages.svelte";
 import type { Tool } from "./parts.svelte";
 
 export interface Change {
-  /** The call that made it. */
-  id: string;
   /** The message that the call stands in. */
   entryId: string | undefined;
   /** Of a file that was there before. */
@@ -44,13 +42,13 @@ function changeOf(tool: Tool, entryId: string | undefined): Change | undefined {
   }
   const patch = tool.detail("patch");
   if (typeof patch === "string") {
-    return { id: tool.id, entryId, patch, content: "", ...count(tool, patch) };
+    return { entryId, patch, content: "", ...count(tool, patch) };
   }
   const content = tool.args["content"];
   if (tool.name !== "write" || typeof content !== "string") {
     return undefined;
   }
-  return { id: tool.id, entryId, patch: undefined, content, added: content === "" ? 0 : content.replace(/\n$/, "").split("\n").length, removed: 0 };
+  return { entryId, patch: undefined, content, added: content === "" ? 0 : content.replace(/\n$/, "").split("\n").length, removed: 0 };
 }
 
 /** The files in the order in which they were first changed. */

@@ -4,7 +4,8 @@
  * What an event costs does not depend on how much was said before, but for the list of rows, which is copied when a message joins it.
  */
 import { outputSoFar, type AgentEvent, type AssistantMessageEvent, type Message, type Session } from "pi-client";
-import { type Part, partsOf, TextPart, ThinkingPart, Tool, ToolPart } from "./parts.svelte";
+import { Calls, toolsOf } from "./calls";
+import { type Part, partsOf, TextPart, ThinkingPart, type Tool, ToolPart } from "./parts.svelte";
 
 /** Messages that are read at once: as many as the first screens show, then more. */
 const FIRST_PAGE = 120;
@@ -28,6 +29,8 @@ export class Row {
   }
 }
 
+type ToolResult = Extract<Message, { role: "toolResult" }>;
+
 interface Item {
   entryId: string | undefined;
   message: Message;
@@ -49,7 +52,9 @@ export class Messages {
   /** Counts what may have changed files: calls that are done, and messages that were read. */
   done = $state.raw(0);
   private items: Item[] = [];
-  private readonly tools = new Map<string, Tool>();
+  private readonly calls = new Calls();
+  /** Results whose calls stand above what was read. */
+  private orphans: ToolResult[] = [];
   private live: Row | undefined;
   private keys = 0;
   /** Counts readings, so that one that was overtaken changes nothing. */
@@ -92,7 +97,8 @@ export class Messages {
     if (reading !== this.reading) {
       return false;
     }
-    this.tools.clear();
+    this.calls.follow([]);
+    this.orphans = [];
     this.items = data.messages.map((message, index) => this.newItem(message, data.entryIds?.[index]));
     this.hasOlder = data.hasMore === true;
     this.live = undefined;
@@ -118,8 +124,12 @@ export class Messages {
       if (reading !== this.reading || first !== this.items[0]?.entryId) {
         return false;
       }
+      const orphans = this.orphans.splice(0);
+      this.calls.follow([]);
       const older = data.messages.map((message, index) => this.newItem(message, data.entryIds?.[index]));
+      orphans.forEach((result) => this.finish(result));
       this.items = [...older, ...this.items];
+      this.calls.follow(rowsOf(this.items));
       this.hasOlder = data.hasMore === true;
       this.showRows();
       return true;
@@ -159,7 +169,9 @@ export class Messages {
     if (fits) {
       tail.forEach((item, index) => name(item, data.entryIds?.[index]));
     } else {
-      this.items = [...this.items.slice(0, at + 1), ...data.messages.map((message, index) => this.newItem(message, data.entryIds?.[index]))];
+      const before = this.items.slice(0, at + 1);
+      this.calls.follow(rowsOf(before), rowsOf(tail));
+      this.items = [...before, ...data.messages.map((message, index) => this.newItem(message, data.entryIds?.[index]))];
     }
     this.showRows();
     return "settled";
@@ -213,20 +225,20 @@ export class Messages {
       case "message_end":
         return this.endMessage(event.message);
       case "tool_execution_start": {
-        const tool = this.tool(event.toolCallId, event.toolName);
+        const tool = this.calls.at(event.toolCallId, event.toolName);
         tool.status = "running";
         tool.startedAt = Date.now();
         return;
       }
       case "tool_execution_update": {
-        const tool = this.tool(event.toolCallId, event.toolName);
+        const tool = this.calls.at(event.toolCallId, event.toolName);
         tool.status = "running";
         tool.startedAt ??= Date.now();
         tool.output = outputSoFar(tool.output, event);
         return;
       }
       case "tool_execution_end": {
-        const tool = this.tool(event.toolCallId, event.toolName);
+        const tool = this.calls.at(event.toolCallId, event.toolName);
         tool.durationMs = tool.startedAt === undefined ? undefined : Date.now() - tool.startedAt;
         tool.finish(event.result, event.isError, event);
         this.done += 1;
@@ -237,7 +249,7 @@ export class Messages {
 
   /** What it waited for was answered: only now it begins. */
   goOn(toolCallId: string | undefined): void {
-    const tool = toolCallId === undefined ? undefined : this.tools.get(toolCallId);
+    const tool = toolCallId === undefined ? undefined : this.calls.find(toolCallId);
     if (tool?.status === "running" || tool?.status === "waiting") {
       tool.status = "running";
       tool.startedAt = Date.now();
@@ -255,7 +267,7 @@ export class Messages {
   endRun(): void {
     this.endFrame();
     this.live = undefined;
-    for (const tool of this.tools.values()) {
+    for (const tool of rowsOf(this.items).flatMap(({ parts }) => toolsOf(parts))) {
       if (tool.status === "running" || tool.status === "waiting" || tool.status === "writing") {
         tool.status = "lost";
       }
@@ -269,8 +281,7 @@ export class Messages {
 
   private newItem(message: Message, entryId?: string): Item {
     if (message.role === "toolResult") {
-      const tool = this.tool(message.toolCallId, message.toolName);
-      tool.finish({ content: message.content, ...(message.details === undefined ? {} : { details: message.details }) }, message.isError, message);
+      this.finish(message);
       return { entryId, message, row: undefined };
     }
     if (message.role === "system" || (message.role === "custom" && !message.display)) {
@@ -279,17 +290,18 @@ export class Messages {
     this.keys += 1;
     const row = new Row(this.keys, message);
     row.entryId = entryId;
-    row.parts = partsOf(message, [], (id, name) => this.tool(id, name));
+    row.parts = partsOf(message, [], (id, name) => this.calls.called(id, name, row.key));
     return { entryId, message, row };
   }
 
-  private tool(id: string, name: string): Tool {
-    let tool = this.tools.get(id);
+  /** A result is shown with its call, as soon as that is read. */
+  private finish(result: ToolResult): void {
+    const tool = this.calls.answer(result.toolCallId);
     if (tool === undefined) {
-      tool = new Tool(id, name);
-      this.tools.set(id, tool);
+      this.orphans.push(result);
+    } else {
+      tool.finish({ content: result.content, ...(result.details === undefined ? {} : { details: result.details }) }, result.isError, result);
     }
-    return tool;
   }
 
   private showRows(): void {
@@ -395,7 +407,7 @@ export class Messages {
         }
         return;
       case "toolcall_start": {
-        const tool = this.tool(event.id ?? `${row.key}:${index}`, event.toolName ?? "");
+        const tool = this.written(row, part, event.id ?? `${row.key}:${index}`, event.toolName ?? "");
         tool.status = "writing";
         return put(new ToolPart(tool));
       }
@@ -406,7 +418,7 @@ export class Messages {
         return;
       case "toolcall_end":
         if (event.toolCall.type === "toolCall") {
-          const tool = this.tool(event.toolCall.id, event.toolCall.name);
+          const tool = this.written(row, part, event.toolCall.id, event.toolCall.name);
           tool.name = event.toolCall.name;
           tool.args = event.toolCall.arguments;
           tool.status = "waiting";
@@ -416,11 +428,16 @@ export class Messages {
     }
   }
 
+  /** The call that is being written in this place. */
+  private written(row: Row, part: Part | undefined, id: string, name: string): Tool {
+    return part?.type === "tool" && part.tool.id === id ? part.tool : this.calls.called(id, name, row.key);
+  }
+
   private endMessage(message: Message): void {
     if (message.role === "assistant" && this.live !== undefined) {
       const row = this.live;
       this.live = undefined;
-      row.parts = partsOf(message, row.parts, (id, name) => this.tool(id, name));
+      row.parts = partsOf(message, row.parts, (id, name) => this.calls.called(id, name, row.key));
       row.message = message;
       row.isLive = false;
       const item = this.items.findLast((candidate) => candidate.row === row);
@@ -435,6 +452,10 @@ export class Messages {
     }
     this.append(this.newItem(message));
   }
+}
+
+function rowsOf(items: readonly Item[]): Row[] {
+  return items.flatMap(({ row }) => (row === undefined ? [] : [row]));
 }
 
 function name(item: Item, entryId: string | undefined): void {

@@ -135,7 +135,7 @@ export function partsOf(message: Message, before: readonly Part[], tool: (id: st
       case "image":
         return new ImagePart(block);
       case "toolCall": {
-        const called = tool(block.id, block.name);
+        const called = old?.type === "tool" && old.tool.id === block.id ? old.tool : tool(block.id, block.name);
         called.name = block.name;
         called.args = block.arguments;
         if (called.status === "writing") {

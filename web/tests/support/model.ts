@@ -6,7 +6,8 @@ export interface Answer {
   thinking?: string;
   /** Each piece is one event. */
   text?: string | string[];
-  calls?: { name: string; arguments: unknown }[];
+  /** With an id of its own, unless one is given. */
+  calls?: { name: string; arguments: unknown; id?: string }[];
   /** Between two pieces. */
   pauseMs?: number;
   /** Said first; then nothing until the test lets it go on. */
@@ -101,7 +102,7 @@ export class ScriptedModel {
       await answer.hold;
     }
     for (const [index, call] of (answer.calls ?? []).entries()) {
-      const id = `call-${this.asked.length}-${index}`;
+      const id = call.id ?? `call-${this.asked.length}-${index}`;
       send({ tool_calls: [{ index, id, type: "function", function: { name: call.name, arguments: JSON.stringify(call.arguments) } }] });
     }
     send({}, answer.calls === undefined ? "stop" : "tool_calls");
