@@ -10,14 +10,26 @@ const TEXTS: Partial<Record<string, TextKey>> = {
   aborted_unsaid: "error.unsaid",
   busy: "error.busy",
   circuit_open: "error.circuit",
+  conflict: "error.changed",
   interrupted: "error.interrupted",
   journal_unavailable: "error.journal",
+  not_found: "error.notFound",
+  queue_changed: "error.changed",
   rate_limited: "error.busy",
   session_file_missing: "error.fileMissing",
   session_in_use: "error.inUse",
+  session_limit: "error.limit",
   session_not_found: "session.missing",
   shutting_down: "error.stopping",
+  timeout: "error.timeout",
   too_many_pending: "error.busy",
+  version_mismatch: "error.changed",
+};
+
+/** Codes with a text of the page's own in which a part of what the server says is named: what stands behind its first colon. */
+const NAMING: Partial<Record<string, TextKey>> = {
+  outside_roots: "error.outside",
+  refused: "error.refused",
 };
 
 /** Codes with an advice of the page's own. */
@@ -46,13 +58,13 @@ const ADVICE: Partial<Record<string, TextKey>> = {
 };
 
 export function errorWords(code: string | undefined, said: Trouble): Trouble {
-  const text = code === "outside_roots" ? t("error.outside", { roots: said.text.replace(/^[^:]*: /, "") }) : own(TEXTS, code);
+  const text = own(TEXTS, code) ?? own(NAMING, code, { named: said.text.replace(/^[^:]*: /, "") });
   // What is refused comes with an advice that fits it, or with a general one about ids.
   const isGeneral = code === "refused" && /\bnew id\b/.test(said.hint);
   return { text: text ?? said.text, hint: isGeneral ? t("error.refused.next") : (own(ADVICE, code) ?? said.hint) };
 }
 
-function own(table: Partial<Record<string, TextKey>>, code: string | undefined): string | undefined {
+function own(table: Partial<Record<string, TextKey>>, code: string | undefined, values: Record<string, string> = {}): string | undefined {
   const key = code !== undefined && Object.hasOwn(table, code) ? table[code] : undefined;
-  return key === undefined ? undefined : t(key);
+  return key === undefined ? undefined : t(key, values);
 }
