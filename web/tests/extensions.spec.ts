@@ -50,6 +50,17 @@ test("every kind of question is asked inline, and the extension gets the answers
   await expect(question(page, "")).toHaveCount(0);
 });
 
+test("a question with answers that are the same can be answered", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "/twins");
+  await expect(question(page, "Which twin?").getByRole("button", { name: "same" })).toHaveCount(2);
+  await question(page, "Which twin?").getByRole("button", { name: "same" }).last().click();
+  await question(page, "Twins").getByLabel("same").last().check();
+  await question(page, "Twins").getByRole("button", { name: "Answer" }).click();
+  await expect(page.getByText('{"one":"same","form":{"one":"same"}}')).toBeVisible();
+});
+
 test("Escape puts a question away, and what was written into it is not said", async ({ page, desk }) => {
   await desk.enter(page);
   await desk.begin(page);
@@ -93,6 +104,12 @@ test("a component is drawn with its styles and gets keys in their order", async 
   const box = page.locator("[data-component]");
   await expect(box).toContainText("Keys:");
   await expect(box.locator(".bold")).toHaveText("Keys:");
+  // It takes no keys from who writes.
+  await expect(desk.editor(page)).toBeFocused();
+  await page.keyboard.type("yes");
+  await expect(desk.editor(page)).toHaveValue("yes");
+  await desk.editor(page).fill("");
+  await page.keyboard.press("Alt+a");
   await expect(box).toBeFocused();
   for (const key of ["a", "ArrowDown", "Control+c"]) {
     await page.keyboard.press(key);
@@ -102,6 +119,27 @@ test("a component is drawn with its styles and gets keys in their order", async 
   await expect(box).toHaveCount(0);
   await expect(page.getByText("heard a down ctrl+c enter")).toBeVisible();
   await expect(desk.editor(page)).toBeFocused();
+});
+
+test("a component that takes a focus which nobody has does not hear at once", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.editor(page).fill("/keys");
+  await desk.editor(page).evaluate((area: HTMLTextAreaElement) => {
+    area.form?.requestSubmit();
+    area.blur();
+  });
+  const box = page.locator("[data-component]");
+  await expect(box).toBeFocused();
+  // Keys of one moment, as somebody types who has not seen it come.
+  await box.evaluate((node) => {
+    for (const key of ["y", "n"]) {
+      node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    }
+  });
+  await page.keyboard.press("Alt+a");
+  await page.keyboard.press("b");
+  await expect(box.locator(".line")).toHaveText("Keys: b");
 });
 
 test("announcements of extensions are shown", async ({ page, desk }) => {

@@ -4,7 +4,7 @@ import { expect, test } from "@playwright/test";
 import { optionText, reachText, titleText } from "../src/chat/approval";
 import { called, nearest, pageCommand } from "../src/chat/commands";
 import { originOf, shownName } from "../src/chat/origin";
-import { complete, matching, triggerAt } from "../src/chat/complete";
+import { complete, matching, mention, triggerAt } from "../src/chat/complete";
 import { keyName } from "../src/chat/keys";
 import { tail } from "../src/chat/output";
 import { visible } from "../src/chat/visible";
@@ -13,7 +13,7 @@ import { parsePatch, words } from "../src/diff/patch";
 import { type Block, Growing, parseBlocks } from "../src/markdown/blocks";
 import { type Inline, parseInline } from "../src/markdown/inline";
 import { formatRoute, parseRoute } from "../src/route";
-import { saidOf, titleOf } from "../src/session/attached";
+import { reworded, saidOf, titleOf } from "../src/session/attached";
 import { linesOf } from "../src/session/tree";
 import { ended, fill } from "../src/texts/fill";
 
@@ -191,8 +191,15 @@ test("completion knows what is being typed", () => {
   expect(triggerAt("say /mo", 7)).toBeUndefined();
   expect(triggerAt("look at @src/m", 14)).toEqual({ kind: "file", from: 8, word: "src/m" });
   expect(triggerAt("me@mail", 7)).toBeUndefined();
+  expect(triggerAt('see @"my no', 11)).toEqual({ kind: "file", from: 4, word: "my no" });
+  expect(triggerAt('see @"my notes.md" ', 19)).toBeUndefined();
   const offer = { insert: "@src/main.rs", label: "src/main.rs", detail: "", goesOn: false };
   expect(complete("see @ma now", 7, { kind: "file", from: 4, word: "ma" }, offer)).toEqual({ text: "see @src/main.rs  now", cursor: 17 });
+  const folder = { insert: mention("my dir/"), label: "my dir", detail: "", goesOn: true };
+  const opened = complete("@dir now", 4, { kind: "file", from: 0, word: "dir" }, folder);
+  expect(opened).toEqual({ text: '@"my dir/" now', cursor: 9 });
+  const notes = { insert: mention("my dir/a b.md"), label: "", detail: "", goesOn: false };
+  expect(complete(opened.text, 9, triggerAt(opened.text, 9) as never, notes)).toEqual({ text: '@"my dir/a b.md"  now', cursor: 17 });
   const all = ["/compact", "/model", "/name"].map((label) => ({ insert: label, label, detail: "", goesOn: false }));
   expect(matching(all, "/m").map(({ label }) => label)).toEqual(["/model"]);
 });
@@ -223,6 +230,14 @@ test("how far a yes for longer reaches is told where it has bounds", () => {
   const broad = (capability: string) => ["No", "Yes, this once", `Yes, ${capability} for this session`, `Yes, ${capability} for 30 days`];
   expect(["read", "http", "env", "constructor"].map((capability) => reachText(capability, broad(capability)))).toEqual(["approval.reach.files", "approval.reach.hosts", undefined, undefined]);
   expect(reachText("exec", ["No", "Yes, this once", "Yes, for this session"])).toBeUndefined();
+});
+
+test("a message with other words keeps its files", () => {
+  const file = '<file name="/a.rs">\nfn a() {}\n</file>';
+  expect(reworded(`see @a.rs\n\n${file}\n${file}\n`, "look\nthere")).toBe(`look\nthere\n\n${file}\n${file}`);
+  expect(reworded(`${file}\nExplain`, "Explain it")).toBe(`Explain it\n\n${file}`);
+  expect(reworded("no files", "at all")).toBe("at all");
+  expect(reworded(file, `${file}!`)).toBe(`${file}!`);
 });
 
 test("files in a message are told from its words", () => {

@@ -23,14 +23,22 @@ export function triggerAt(text: string, cursor: number): Trigger | undefined {
   if (command !== null) {
     return { kind: "command", from: 0, word: command[1] ?? "" };
   }
-  const file = /(?:^|\s)@(\S*)$/.exec(before);
-  return file === null ? undefined : { kind: "file", from: before.length - (file[1] ?? "").length - 1, word: file[1] ?? "" };
+  const file = /(?:^|\s)(@"([^"\n]*)|@(\S*))$/.exec(before);
+  return file === null ? undefined : { kind: "file", from: before.length - (file[1] ?? "").length, word: file[2] ?? file[3] ?? "" };
+}
+
+/** What names a file in a message: with quotes if there is a blank in it. */
+export function mention(path: string): string {
+  return /\s/.test(path) ? `@"${path}"` : `@${path}`;
 }
 
 /** The text with the word replaced, and where the cursor stands then. */
 export function complete(text: string, cursor: number, trigger: Trigger, chosen: Completion): { text: string; cursor: number } {
   const inserted = chosen.insert + (chosen.goesOn ? "" : " ");
-  return { text: text.slice(0, trigger.from) + inserted + text.slice(cursor), cursor: trigger.from + inserted.length };
+  // A quote that closed what was typed so far.
+  const rest = text.startsWith('@"', trigger.from) ? text.slice(cursor).replace(/^"/, "") : text.slice(cursor);
+  const isInQuotes = chosen.goesOn && inserted.endsWith('"');
+  return { text: text.slice(0, trigger.from) + inserted + rest, cursor: trigger.from + inserted.length - (isInQuotes ? 1 : 0) };
 }
 
 /** Those that fit a word: first those that begin with it, then those that hold it. */

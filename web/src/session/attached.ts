@@ -22,6 +22,13 @@ export function saidOf(message: string): Said {
   return text.trim() === "" ? { text: message, files: [] } : { text: text.trim(), files };
 }
 
+/** A message with other words, and the files that are in it. */
+export function reworded(message: string, text: string): string {
+  const { files } = saidOf(message);
+  const written = files.length === 0 ? "" : [...message.matchAll(FILE)].map(([file]) => file).join("");
+  return written === "" || written.startsWith("\n") ? text + written : `${text}\n\n${written}`;
+}
+
 /** Letters by which a message is known from others. */
 const LONGEST_TITLE = 160;
 

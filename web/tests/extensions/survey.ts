@@ -50,6 +50,14 @@ export default function survey(pi: Api): void {
       ui.notify(JSON.stringify({ side, isSure, name, text, form }));
     },
   });
+  pi.registerCommand("twins", {
+    description: "Asks with answers that are the same",
+    handler: async (_, { ui }) => {
+      const one = await ui.select("Which twin?", ["same", "same", "other"]);
+      const form = await ui.interview({ title: "Twins", questions: [{ id: "one", type: "select", label: "One", options: ["same", "same"] }] });
+      ui.notify(JSON.stringify({ one, form }));
+    },
+  });
   pi.registerCommand("keys", {
     description: "Shows the keys that it gets, until Enter",
     handler: async (_, { ui }) => {
