@@ -50,6 +50,11 @@ for (const [text, expected] of [
   ["[x](javascript:alert(1))", "x (javascript:alert(1))"],
   ["![pic](https://x.org/p.png)", "<a https://x.org/p.png picture>pic</a>"],
   ["see https://x.org/a, or <https://y.org>.", "see <a https://x.org/a>https://x.org/a</a>, or <a https://y.org>https://y.org</a>."],
+  ["见https://example.com/路径，后面的中文。", "见<a https://example.com/路径>https://example.com/路径</a>，后面的中文。"],
+  ["（https://example.com/a）、“https://x.org”", "（<a https://example.com/a>https://example.com/a</a>）、“<a https://x.org>https://x.org</a>”"],
+  ["**重点。**后面，前面**“引用”**后面", "<strong>重点。</strong>后面，前面<strong>“引用”</strong>后面"],
+  ["a &lt;b&gt; &amp; &#20013;&#x4e2d; &nope; &lt `&lt;`", "a <b> & 中中 &nope; &lt <c>&lt;</c>"],
+  ["&#42;no&#42; &#0; &#x110000;", "*no* \ufffd \ufffd"],
   ["[not a link] <b>bold</b>", "[not a link] <b>bold</b>"],
   ["\\*no\\* two  \nlines", "*no* two<br>lines"],
 ] as const) {
@@ -104,8 +109,35 @@ test("blocks are told apart", () => {
   ]);
 });
 
+test("lines may end as on Windows", () => {
+  const text = "# T\n\n- a\n- b\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rs\nfn f() {}\n```\nafter\n";
+  const whole = parseBlocks(text);
+  const windows = text.replaceAll("\n", "\r\n");
+  expect(parseBlocks(windows)).toEqual(whole);
+  for (const size of [1, 2, 7]) {
+    const growing = new Growing();
+    for (let at = 0; at < windows.length; at += size) {
+      growing.append(windows.slice(at, at + size));
+    }
+    expect(growing.blocks, `in pieces of ${size}`).toEqual(whole);
+  }
+});
+
+test("headings that are underlined, and code that is indented", () => {
+  const blocks = parseBlocks("Title\nof two lines\n===\n\nSmaller\n---\ntext\n\n    let x = 1;\n\n    \tlet y;\n\n\nend\n\n---\n\n- item\n\n      in it");
+  expect(blocks.map((block) => (block.type === "heading" ? `h${block.level} ${brief(block.children)}` : block.type === "code" ? block.text : block.type))).toEqual([
+    "h1 Title\nof two lines",
+    "h2 Smaller",
+    "paragraph",
+    "let x = 1;\n\n\tlet y;",
+    "paragraph",
+    "rule",
+    "list",
+  ]);
+});
+
 const SAMPLE =
-  "Intro *text*\n\n# Title\n- one\n- two\n  continued\n\n  para in item\n- three\n\nafter list\n```js\nlet x = `1`;\n\n\n```\n> quote\nlazy\n\n| a | b |\n|:--|--|\n| 1 | 2 |\n| 3 | 4 |\n\n1. x\n1. y\n\nend **bold";
+  "Intro *text*\n\n# Title\n- one\n- two\n  continued\n\n  para in item\n- three\n\nafter list\n```js\nlet x = `1`;\n\n\n```\n> quote\nlazy\n\n| a | b |\n|:--|--|\n| 1 | 2 |\n| 3 | 4 |\n\n1. x\n\n2. y\n\n10. z\n\n2026\nis no item\n\nHead\n----\n\n    code\n\n    more\n\nend **bold";
 
 test("a text that grows ends as the whole text does, however it is cut", () => {
   const whole = parseBlocks(SAMPLE);

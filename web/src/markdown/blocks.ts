@@ -39,15 +39,25 @@ const RULE = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const QUOTE = /^ {0,3}> ?/;
 const BULLET = /^( {0,3})([-*+])(?:([ \t]+)(.*)|)$/;
 const NUMBER = /^( {0,3})(\d{1,9})([.)])(?:([ \t]+)(.*)|)$/;
+/** Below a paragraph it makes a heading of it. */
+const UNDERLINE = /^ {0,3}(?:(=+)|-+)[ \t]*$/;
+const INDENTED = /^(?: {4}| {0,3}\t)/;
+/** May become the number of an item, when more of it is there. */
+const DIGITS = /^ {0,3}\d{1,9}$/;
 const DELIMITERS = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 
 export function parseBlocks(text: string): Block[] {
-  return text.length > LARGEST ? [{ type: "plain", text }] : read(text.split("\n"), 0).map((part) => part.block);
+  return text.length > LARGEST ? [{ type: "plain", text }] : read(linesOf(text), 0).map((part) => part.block);
+}
+
+/** Lines end as they do on Windows, too. */
+function linesOf(text: string): string[] {
+  return text.replaceAll("\r\n", "\n").split("\n");
 }
 
 /** A text that grows at its end. */
 export class Growing {
-  /** Finished blocks, and the open one last. A new array after every change; finished blocks are the same objects. */
+  /** Finished blocks, and the open one last; or two, where the last may still join the one before. A new array after every change; finished blocks are the same objects. */
   blocks: readonly Block[] = [];
   private finished: Block[] = [];
   private open = "";
@@ -64,14 +74,16 @@ export class Growing {
       this.blocks = [...this.finished, { type: "plain", text: this.open }];
       return;
     }
-    const lines = this.open.split("\n");
+    const lines = linesOf(this.open);
     const parts = read(lines, 0);
-    const last = parts.at(-1);
-    if (last !== undefined && parts.length > 1) {
-      this.finished = [...this.finished, ...parts.slice(0, -1).map((part) => part.block)];
-      this.open = lines.slice(last.line).join("\n");
+    const mayJoin = parts.at(-2)?.block.type === "list" && lines.length - 1 === parts.at(-1)?.line && DIGITS.test(lines.at(-1) ?? "");
+    const done = parts.splice(0, Math.max(0, parts.length - (mayJoin ? 2 : 1)));
+    const first = parts[0];
+    if (first !== undefined && done.length > 0) {
+      this.finished = [...this.finished, ...done.map((part) => part.block)];
+      this.open = lines.slice(first.line).join("\n");
     }
-    this.blocks = last === undefined ? this.finished : [...this.finished, last.block];
+    this.blocks = [...this.finished, ...parts.map((part) => part.block)];
   }
 
   /** Makes it the whole text, which mostly only goes on. */
@@ -133,6 +145,9 @@ function readBlock(lines: string[], at: number, depth: number): [Block, number] 
   if (BULLET.test(line) || NUMBER.test(line)) {
     return readList(lines, at, depth);
   }
+  if (INDENTED.test(line)) {
+    return readIndented(lines, at);
+  }
   const delimiters = lines[at + 1];
   if (line.includes("|") && delimiters !== undefined && DELIMITERS.test(delimiters)) {
     const head = cells(line);
@@ -155,6 +170,20 @@ function readFence(lines: string[], at: number, fence: string, info: string): [B
   const isClosed = end < lines.length;
   const language = (info.split(/[\s{,]/)[0] ?? "").toLowerCase();
   return [{ type: "code", language, text: body.join("\n"), isClosed }, isClosed ? end + 1 : end];
+}
+
+function readIndented(lines: string[], at: number): [Block, number] {
+  let end = at + 1;
+  for (let next = end; next < lines.length; next += 1) {
+    const line = lines[next] as string;
+    if (INDENTED.test(line) && line.trim() !== "") {
+      end = next + 1;
+    } else if (line.trim() !== "") {
+      break;
+    }
+  }
+  const text = lines.slice(at, end).map((line) => line.replace(INDENTED, "")).join("\n");
+  return [{ type: "code", language: "", text, isClosed: true }, end];
 }
 
 function readQuote(lines: string[], at: number, depth: number): [Block, number] {
@@ -276,13 +305,20 @@ function readParagraph(lines: string[], at: number): [Block, number] {
   let end = at + 1;
   while (end < lines.length) {
     const line = lines[end] as string;
+    const underline = UNDERLINE.exec(line);
+    if (underline !== null) {
+      return [{ type: "heading", level: underline[1] === undefined ? 2 : 1, children: parseInline(textOf(lines.slice(at, end))) }, end + 1];
+    }
     if (line.trim() === "" || begins(line)) {
       break;
     }
     end += 1;
   }
-  const text = lines.slice(at, end).map((line) => line.trimStart()).join("\n").trimEnd();
-  return [{ type: "paragraph", children: parseInline(text) }, end];
+  return [{ type: "paragraph", children: parseInline(textOf(lines.slice(at, end))) }, end];
+}
+
+function textOf(lines: string[]): string {
+  return lines.map((line) => line.trimStart()).join("\n").trimEnd();
 }
 
 /** Whether a line begins something else than a paragraph, in the middle of one. */

@@ -14,8 +14,47 @@ export type Inline =
 const DEEPEST = 12;
 /** Longer texts are not searched for marks: nobody emphasises in them, and looking costs. */
 const LONGEST = 40_000;
-const MARKS = /[\\`*_~[\]!<\n]|https?:\/\//g;
+const MARKS = /[\\`*_~[\]!<&\n]|https?:\/\//g;
 const PUNCTUATION = /[\p{P}\p{S}]/u;
+/** Who writes these puts no blanks between words, so that marks stand right beside letters. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uffef]/u;
+/** The full width punctuation and the quotes of a text around it end an address that nobody marked. */
+const WIDE = "\\u2014\\u2018-\\u201f\\u2026\\u3000-\\u303f\\uff01-\\uff0f\\uff1a-\\uff20\\uff3b-\\uff40\\uff5b-\\uff65";
+const ADDRESS = new RegExp(`^https?://[^\\s<>"'\`${WIDE}]*[^\\s<>"'\`.,;:!?)\\]}*_~${WIDE}]`);
+const ENTITY = /^&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,8}));/;
+/** Those that models write. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: "&",
+  apos: "'",
+  bull: "•",
+  copy: "©",
+  deg: "°",
+  emsp: "\u2003",
+  ensp: "\u2002",
+  ge: "≥",
+  gt: ">",
+  hellip: "…",
+  larr: "←",
+  laquo: "«",
+  ldquo: "“",
+  le: "≤",
+  lsquo: "‘",
+  lt: "<",
+  mdash: "—",
+  middot: "·",
+  nbsp: "\u00a0",
+  ndash: "–",
+  ne: "≠",
+  plusmn: "±",
+  quot: '"',
+  raquo: "»",
+  rarr: "→",
+  rdquo: "”",
+  reg: "®",
+  rsquo: "’",
+  times: "×",
+  trade: "™",
+};
 
 interface Delimiter {
   type: "delimiter";
@@ -103,6 +142,8 @@ class Reader {
         return this.closeBracket();
       case "<":
         return this.readAngle();
+      case "&":
+        return this.readEntity();
       case "\n":
         return this.readBreak();
       default:
@@ -163,8 +204,8 @@ class Reader {
     }
     const before = text[this.at - 1] ?? " ";
     const after = text[end] ?? " ";
-    const isLeft = !/\s/.test(after) && (!PUNCTUATION.test(after) || /\s/.test(before) || PUNCTUATION.test(before));
-    const isRight = !/\s/.test(before) && (!PUNCTUATION.test(before) || /\s/.test(after) || PUNCTUATION.test(after));
+    const isLeft = !/\s/.test(after) && (!PUNCTUATION.test(after) || /\s/.test(before) || PUNCTUATION.test(before) || UNSPACED.test(before));
+    const isRight = !/\s/.test(before) && (!PUNCTUATION.test(before) || /\s/.test(after) || PUNCTUATION.test(after) || UNSPACED.test(after));
     const isWord = mark === "_";
     this.pieces.push({
       type: "delimiter",
@@ -231,13 +272,26 @@ class Reader {
   }
 
   private readAddress(): void {
-    const found = /^https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*_~]/.exec(this.text.slice(this.at, this.at + 2048));
+    const found = ADDRESS.exec(this.text.slice(this.at, this.at + 2048));
     const href = found === null ? undefined : safeAddress(found[0]);
     if (found === null || href === undefined || this.brackets.length > 0) {
       return this.take(4);
     }
     this.pieces.push({ type: "link", href, children: [{ type: "text", text: href }] });
     this.at += found[0].length;
+  }
+
+  /** A letter that is written by its name or number. It is text like any other, and begins no mark. */
+  private readEntity(): void {
+    const found = ENTITY.exec(this.text.slice(this.at, this.at + 16));
+    const [whole = "", decimal, hex, name = ""] = found ?? [];
+    const number = decimal !== undefined ? Number(decimal) : hex !== undefined ? Number.parseInt(hex, 16) : undefined;
+    const letter = number !== undefined ? letterOf(number) : Object.hasOwn(ENTITIES, name) ? ENTITIES[name] : undefined;
+    if (letter === undefined) {
+      return this.take(1);
+    }
+    this.say(letter);
+    this.at += whole.length;
   }
 
   private readBreak(): void {
@@ -250,6 +304,11 @@ class Reader {
     }
     this.at += 1;
   }
+}
+
+function letterOf(number: number): string {
+  const isNone = number === 0 || number > 0x10ffff || (number >= 0xd800 && number <= 0xdfff);
+  return isNone ? "\ufffd" : String.fromCodePoint(number);
 }
 
 /** Pairs the delimiters, as CommonMark does, and spells those that have no partner. */
