@@ -15,7 +15,7 @@ use pi_extproto::{
     capability::{Capability, CapabilityManifest, DeclaredBy, HOOKS},
     manifest::{ExtensionManifest, InsidePath, Tier},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     bundler::{
@@ -40,6 +40,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How much the assets of an extension may hold: they are copied into the artifact.
 const MOST_FILES: u64 = 2000;
 const MOST_BYTES: u64 = 64 << 20;
+/// The member of a description that has the digests of sources that lie outside the folder of the extension.
+const OUTSIDE: &str = "outside";
 /// Where an extension is built to, unless somebody says otherwise.
 const BUILT: &str = "dist/extension.artifact";
 
@@ -145,7 +147,7 @@ pub(crate) async fn build_source(source: &Source, workshop: &Workshop) -> Result
         Ok(Tier::Wasm) if crates::is_crate(&source.entry) => match workshop.compilers {
             Compilers::Run => {
                 let component = crates::compile(&source.entry, workshop.progress.as_ref()).await?;
-                as_component(source, Compiled::of(&component, crates::sources(&source.entry))?)
+                as_component(source, Compiled::of(&component, crates::sources(&source.entry, &component))?)
             }
             Compilers::AsBuilt => as_built(source),
         },
@@ -289,6 +291,17 @@ fn name_of(file: &Path, root: &Path) -> String {
     parts.join("/").trim_start_matches('/').replace([':', '\\'], "_")
 }
 
+/// How a file outside the extension is found from its folder; nothing for one that lies in it, and for one of a package, which
+/// is known by the name of the package.
+fn outside_name(file: &Path, root: &Path) -> Option<String> {
+    if file.starts_with(root) || file.components().any(|part| part.as_os_str() == "node_modules") {
+        return None;
+    }
+    let (steps, shared) = root.ancestors().enumerate().find(|(_, above)| file.starts_with(above))?;
+    let rest = file.strip_prefix(shared).ok()?;
+    Some(format!("{}{}", "../".repeat(steps), rest.to_string_lossy().replace('\\', "/")))
+}
+
 /// What the parts of an artifact were made to.
 struct Made {
     code: Code,
@@ -305,13 +318,19 @@ fn assembled(source: &Source, made: Made) -> Result<Artifact, BuildFault> {
     if manifest.assets.is_none() && !assets.is_empty() {
         manifest.assets = Some(assets.iter().map(|it| it.path.clone()).collect());
     }
-    let mut files = Vec::new();
+    let (mut files, mut outside) = (Vec::new(), BTreeMap::new());
     for path in &sources {
         let bytes = file::read_source(path)?;
-        // Every name that `name_of` makes is inside; a stranger one is a fault in it, and is shown as such.
-        let path = InsidePath::try_from(name_of(path, &source.root))
-            .map_err(|_| BuildFault::NoEntry { path: path.clone() })?;
-        files.push(SourceFile { path, digest: Digest::of(&bytes), size: bytes.len() as u64 });
+        let (digest, size) = (Digest::of(&bytes), bytes.len() as u64);
+        match outside_name(path, &source.root) {
+            Some(name) => drop(outside.insert(name, digest)),
+            None => {
+                // Every name that `name_of` makes is inside; a stranger one is a fault in it, and is shown as such.
+                let path = InsidePath::try_from(name_of(path, &source.root))
+                    .map_err(|_| BuildFault::NoEntry { path: path.clone() })?;
+                files.push(SourceFile { path, digest, size });
+            }
+        }
     }
     let sizes = Sizes {
         sources: files.iter().map(|it| it.size).sum(),
@@ -321,6 +340,9 @@ fn assembled(source: &Source, made: Made) -> Result<Artifact, BuildFault> {
     let mut extra = Extra::new();
     if !missing.is_empty() {
         extra.insert("missing".to_owned(), json!(missing));
+    }
+    if !outside.is_empty() {
+        extra.insert(OUTSIDE.to_owned(), json!(outside));
     }
     let descriptor = descriptor::Artifact {
         schema: ArtifactSchema::V1,
@@ -449,6 +471,24 @@ impl Artifact {
 
     pub fn findings(&self) -> &[Finding] {
         &self.descriptor.findings
+    }
+
+    /// Whether a file that it was built from, in `root` or near it, is another one now. What lies outside `root` may be missing:
+    /// it did not come along.
+    pub(crate) fn is_outdated(&self, root: &Path) -> bool {
+        let differs = |path: &Path, digest: &Digest| file::read(path).is_ok_and(|bytes| Digest::of(&bytes) != *digest);
+        let inside = |it: &SourceFile| {
+            // A package may lie further up.
+            let places = root.ancestors().map(|folder| folder.join(it.path.as_str()));
+            let found = places.into_iter().find(|path| path.is_file());
+            found.is_none_or(|path| differs(&path, &it.digest))
+        };
+        let outside = |(name, digest): (&String, &Value)| {
+            let digest = digest.as_str().and_then(|it| it.parse().ok());
+            digest.is_some_and(|digest| differs(&root.join(name), &digest))
+        };
+        let named = self.descriptor.extra.get(OUTSIDE).and_then(Value::as_object);
+        self.descriptor.sources.iter().any(inside) || named.into_iter().flatten().any(outside)
     }
 
     /// The worst of the findings.

@@ -1,6 +1,7 @@
 //! Extensions that are crates in Rust: cargo makes components of them.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -126,25 +127,42 @@ async fn listen(stderr: Option<ChildStderr>, progress: Option<&Progress>) -> Str
     said
 }
 
-/// The files of a crate that its component depends on.
-pub(crate) fn sources(manifest: &Path) -> Vec<PathBuf> {
+/// The files that a component was compiled from, as cargo wrote them down beside it, and those that tell cargo what to do.
+/// What was generated on the way is made of them.
+pub(crate) fn sources(manifest: &Path, component: &Path) -> Vec<PathBuf> {
     let folder = manifest.parent().unwrap_or(Path::new("."));
-    let mut found: Vec<PathBuf> = [MANIFEST, "Cargo.lock", "build.rs"]
-        .iter()
-        .map(|name| folder.join(name))
-        .filter(|path| path.is_file())
-        .collect();
-    let mut waiting: Vec<PathBuf> = ["src", "wit", "sdk"].iter().map(|name| folder.join(name)).collect();
+    let workspace = folder.ancestors().find(|folder| is_workspace(&folder.join(MANIFEST))).unwrap_or(folder);
+    // Its folder is that of the profile, in that of the target.
+    let generated = component.ancestors().nth(3).and_then(|folder| folder.canonicalize().ok());
+    // Where cargo cannot tell, it leaves no file.
+    let listed = file::read(&component.with_extension("d")).unwrap_or_default();
+    let mut waiting = dependencies(&String::from_utf8_lossy(&listed));
+    waiting.extend([folder, workspace].map(|folder| folder.join(MANIFEST)));
+    waiting.push(workspace.join("Cargo.lock"));
+    let mut found = BTreeSet::new();
     while let Some(path) = waiting.pop() {
+        // The compiler writes paths as they came together, and may name what is not there.
+        let Ok(path) = path.canonicalize() else { continue };
         if path.is_dir() {
             // A folder that cannot be read was none that the compiler read.
             waiting.extend(file::list(&path).unwrap_or_default());
-        } else if path.is_file() && found.len() < MOST_SOURCES {
-            found.push(path);
+        } else if found.len() < MOST_SOURCES && !generated.as_ref().is_some_and(|it| path.starts_with(it)) {
+            found.insert(path);
         }
     }
-    found.sort();
-    found
+    found.into_iter().collect()
+}
+
+fn is_workspace(manifest: &Path) -> bool {
+    let text = file::read(manifest).unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().any(|line| line.trim().starts_with("[workspace"))
+}
+
+/// What a file for `make` says that its target is made from. A blank in a name stands behind a backslash.
+fn dependencies(listed: &str) -> Vec<PathBuf> {
+    let Some((_, names)) = listed.lines().next().and_then(|line| line.split_once(": ")) else { return Vec::new() };
+    let names = names.replace("\\ ", "\0");
+    names.split_whitespace().map(|name| PathBuf::from(name.replace('\0', " "))).collect()
 }
 
 #[cfg(test)]
@@ -159,5 +177,39 @@ mod tests {
         let expected = Described { name: text("guard"), version: text("1.2.3"), description: text("Says no.") };
         assert_eq!(described(manifest), expected);
         assert_eq!(described("[package]\nname.workspace = true\nversion = { workspace = true }"), Described::default());
+    }
+
+    #[test]
+    fn sources_are_those_that_cargo_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("it is there").join("my crates");
+        let at = |name: &str| root.join(name);
+        for (name, text) in [
+            ("Cargo.toml", "[workspace]\nmembers = [\"own\"]"),
+            ("Cargo.lock", ""),
+            ("greeting.txt", "Hello"),
+            ("own/Cargo.toml", "[package]"),
+            ("own/src/lib.rs", ""),
+            ("own/src/unused.rs", ""),
+            ("own/schemas/a/b.json", ""),
+            ("target/wasm32-wasip2/release/build/own/out/generated.rs", ""),
+        ] {
+            file::make_folder(at(name).parent().expect("a folder")).expect("a folder");
+            file::replace(&at(name), text.as_bytes(), 0o600).expect("a file");
+        }
+        let shown = |name: &str| at(name).display().to_string().replace(' ', "\\ ");
+        let named = [
+            "own/../greeting.txt",
+            "own/schemas",
+            "own/src/lib.rs",
+            "gone",
+            "target/wasm32-wasip2/release/build/own/out/generated.rs",
+        ];
+        let listed = format!("{}: {}\n", shown("target/wasm32-wasip2/release/own.wasm"), named.map(shown).join(" "));
+        file::replace(&at("target/wasm32-wasip2/release/own.d"), listed.as_bytes(), 0o600).expect("a file");
+        let found = sources(&at("own/Cargo.toml"), &at("target/wasm32-wasip2/release/own.wasm"));
+        let expected =
+            ["Cargo.lock", "Cargo.toml", "greeting.txt", "own/Cargo.toml", "own/schemas/a/b.json", "own/src/lib.rs"];
+        assert_eq!(found, expected.map(at));
     }
 }

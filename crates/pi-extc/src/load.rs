@@ -5,14 +5,11 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use pi_extproto::{
-    artifact::{Digest, SourceFile},
-    manifest::Tier,
-};
+use pi_extproto::{artifact::Digest, manifest::Tier};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    artifact::{Artifact, Workshop, build_source},
+    artifact::{Artifact, Compilers, Workshop, build_source},
     cache::{Cache, Kind, key},
     component, container, crates,
     fault::BuildFault,
@@ -92,6 +89,9 @@ async fn load_artifact(path: &Path, workshop: &Workshop, cache: &Cache) -> Resul
 }
 
 async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Result<Loaded, BuildFault> {
+    if is_compiled(&source) {
+        return load_compiled(source, workshop, cache).await;
+    }
     let entry = source.entry.to_string_lossy();
     // By its name as well: what was built under another one says who it was then.
     let key =
@@ -99,11 +99,11 @@ async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Resu
     if let Some((state, artifact)) = cache.get(Kind::Built, &key).and_then(|bytes| parsed(bytes.as_bytes()))
         && !state.is_changed(&source)
     {
-        let scan = scan_of(&source, &artifact, workshop, cache).await?;
+        let scan = Scan::of_built(&artifact);
         return Ok(Loaded { artifact, origin: Origin::Cached, scan, source, state });
     }
     let artifact = build_source(&source, workshop).await?;
-    let scan = scan_of(&source, &artifact, workshop, cache).await?;
+    let scan = Scan::of_built(&artifact);
     let state = State::of(&artifact)?;
     let mut bytes = serde_json::to_vec(&state).expect("paths and digests are plain JSON");
     bytes.push(b'\n');
@@ -115,14 +115,22 @@ async fn load_source(source: Source, workshop: &Workshop, cache: &Cache) -> Resu
     Ok(Loaded { artifact, origin: Origin::Built, scan, source, state })
 }
 
-/// What was made of its source here was scanned when it was; what was taken as somebody built it is looked at again.
-async fn scan_of(source: &Source, artifact: &Artifact, workshop: &Workshop, cache: &Cache) -> Result<Scan, BuildFault> {
-    let is_component_itself = || !crates::is_crate(&source.entry) && !is_script(&source.entry);
-    match source.manifest.tier() {
-        Ok(Tier::Js) => Ok(Scan::of_built(artifact)),
-        Ok(Tier::Wasm) if is_component_itself() => Ok(Scan::of_built(artifact)),
-        Ok(Tier::Wasm | Tier::Mcp) | Err(_) => scan(artifact, workshop, cache).await,
-    }
+/// What a compiler makes is not kept here: it lies where `pi ext build` wrote it, and whoever asks for a compiler is to have
+/// what it says now. It knows best whether it has anything to do.
+async fn load_compiled(source: Source, workshop: &Workshop, cache: &Cache) -> Result<Loaded, BuildFault> {
+    let artifact = build_source(&source, workshop).await?;
+    let scan = scan(&artifact, workshop, cache).await?;
+    let state = State::of(&artifact)?;
+    let origin = match workshop.compilers {
+        Compilers::Run => Origin::Built,
+        Compilers::AsBuilt => Origin::Cached,
+    };
+    Ok(Loaded { artifact, origin, scan, source, state })
+}
+
+/// Whether a compiler makes it that runs only when somebody asks for it.
+fn is_compiled(source: &Source) -> bool {
+    source.manifest.tier() == Ok(Tier::Wasm) && (crates::is_crate(&source.entry) || is_script(&source.entry))
 }
 
 fn parsed(bytes: &[u8]) -> Option<(State, Artifact)> {
@@ -143,13 +151,7 @@ impl Loaded {
     /// Whether what was built of it, by a compiler that runs only when somebody asks for it, was built from other sources than
     /// those that lie here now.
     pub fn is_outdated(&self) -> bool {
-        let is_compiled = crates::is_crate(&self.source.entry) || is_script(&self.source.entry);
-        let is_other = |it: &SourceFile| {
-            file::read(&self.source.root.join(it.path.as_str())).map(|bytes| Digest::of(&bytes)).ok() != Some(it.digest)
-        };
-        self.source.manifest.tier() == Ok(Tier::Wasm)
-            && is_compiled
-            && self.artifact.descriptor.sources.iter().any(is_other)
+        is_compiled(&self.source) && self.artifact.is_outdated(&self.source.root)
     }
 
     /// The folder that is the extension.

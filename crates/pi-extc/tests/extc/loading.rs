@@ -1,6 +1,6 @@
 //! Building at first load, and again when sources change.
 
-use pi_extc::{Loaded, Origin, load, sources, write_container};
+use pi_extc::{BuildFault, Compilers, Loaded, Origin, Workshop, load, sources, write_container};
 use pi_extproto::artifact::Digest;
 
 use super::house::{House, said};
@@ -123,4 +123,72 @@ async fn component_that_was_built_from_other_sources_says_so() {
     house.write("src/lib.rs", "fn second() {}");
     assert!(built.is_outdated());
     assert!(loaded(&house).await.is_outdated(), "also where it was kept");
+}
+
+/// A script that is made a component by a program that stands in for the package: it writes the component that lies beside it.
+#[tokio::test]
+async fn compiler_is_asked_whenever_somebody_wants_it() {
+    if !is_there("node") {
+        eprintln!("SKIPPED: Node is not installed; no compiler was asked");
+        return;
+    }
+    let program = "node_modules/componentize-qjs/bin/componentize-qjs";
+    let copies = "const { copyFileSync } = require('node:fs'); const { argv } = process;\n\
+                  copyFileSync(`${__dirname}/x.wasm`, argv[argv.indexOf('-o') + 1]);";
+    let manifest = r#"{"name":"own","version":"1.0.0","api_version":"1.0","entry":"index.ts","engine":"wasm"}"#;
+    let guest = |init: &str| format!("export const guest = {{ init: () => {init} }};");
+    let house = House::new(&[("extension.json", manifest), ("index.ts", &guest("1")), (program, copies)]);
+    std::fs::write(house.path("node_modules/componentize-qjs/bin/x.wasm"), COMPONENT).expect("a component");
+    let build = async || {
+        let workshop = Workshop { compilers: Compilers::Run, ..house.workshop() };
+        let built = load(&house.root(), &workshop, &house.cache()).await.expect("it is built").remove(0);
+        std::fs::create_dir_all(house.path("dist")).expect("a folder");
+        std::fs::write(house.path("dist/extension.artifact"), write_container(&built.artifact)).expect("a file");
+        (built.origin, built.artifact.descriptor)
+    };
+    let (_, first) = build().await;
+    house.write("index.ts", &guest("2"));
+    // Whoever uses the folder in between takes what lies there, and hears that it is older.
+    let used = loaded(&house).await;
+    assert_eq!((used.origin, used.is_outdated(), &used.artifact.descriptor), (Origin::Cached, true, &first));
+    let (origin, second) = build().await;
+    assert_eq!(origin, Origin::Built);
+    assert_ne!(second.sources, first.sources);
+    let used = loaded(&house).await;
+    assert_eq!((used.is_outdated(), used.artifact.descriptor), (false, second));
+}
+
+/// A crate without dependencies, with the real compiler.
+#[tokio::test]
+async fn files_outside_a_crate_that_cargo_names_are_sources() {
+    let cargo =
+        "[package]\nname = \"pi-extc-outside\"\nversion = \"1.0.0\"\n[lib]\ncrate-type = [\"cdylib\"]\n[workspace]\n";
+    let code =
+        "#[unsafe(no_mangle)] pub extern \"C\" fn size() -> usize { include_str!(\"../../greeting.txt\").len() }";
+    let house = House::new(&[("Cargo.toml", cargo), ("src/lib.rs", code), ("../greeting.txt", "Hello")]);
+    let workshop = Workshop { compilers: Compilers::Run, ..house.workshop() };
+    let built = match load(&house.root(), &workshop, &house.cache()).await {
+        Ok(mut built) => built.remove(0),
+        Err(BuildFault::NoCargo(_) | BuildFault::NoTarget { .. }) => {
+            eprintln!("SKIPPED: there is no compiler for components");
+            return;
+        }
+        Err(fault) => panic!("{fault}"),
+    };
+    let descriptor = &built.artifact.descriptor;
+    let names: Vec<&str> = descriptor.sources.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(names, ["Cargo.lock", "Cargo.toml", "src/lib.rs"]);
+    assert_eq!(descriptor.extra["outside"], serde_json::json!({ "../greeting.txt": Digest::of(b"Hello") }));
+    assert!(!built.is_outdated());
+    house.write("../greeting.txt", "Howdy, all");
+    assert!(built.is_outdated());
+    let again = load(&house.root(), &workshop, &house.cache()).await.expect("it is built").remove(0);
+    assert_ne!(again.artifact.hash(), built.artifact.hash());
+    // What did not come along did not change.
+    std::fs::remove_file(house.path("../greeting.txt")).expect("it was there");
+    assert!(!built.is_outdated());
+}
+
+fn is_there(program: &str) -> bool {
+    std::process::Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
