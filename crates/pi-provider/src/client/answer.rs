@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Terms,
     deadline::{Deadline, Patience},
-    exchange::{GARBLED, now},
+    exchange::{GARBLED, now, refused},
     facts::Facts,
     prepared::Prepared,
-    source::Source,
+    source::{Source, begins_with_words},
     watch::{Interruption, Wait, Watch},
 };
 use crate::{
@@ -384,13 +384,26 @@ impl Answer {
         let Carried { credential, others } = &self.carried;
         let manifest = &self.prepared.manifest;
         let reading = Reading { manifest, secret: credential.as_ref(), others, received: now() };
-        let events = self.prepared.answers.read(&reading, body)?;
+        let events = self.prepared.answers.read(&reading, body).map_err(|error| self.or_words(error, body))?;
         match self.text_calls.take() {
             Some(mut filter) => filter.apply_whole(events, &mut self.decoded),
             None => self.decoded = events,
         }
         self.ending = Some(Ending::Complete);
         Ok(())
+    }
+
+    /// The words of a server that says something else than an answer, or that it says nothing; else the error that reading it
+    /// gave.
+    fn or_words(&self, error: CallError, body: &[u8]) -> CallError {
+        const SILENT: [u16; 2] = [204, 205];
+        let is_text = || begins_with_words(body) && std::str::from_utf8(body).is_ok();
+        match (self.facts.status, &error) {
+            (Some(status), CallError::Malformed { .. }) if SILENT.contains(&status) || is_text() => {
+                refused(&self.prepared.manifest, status, &self.facts.headers, body, &self.carried)
+            }
+            (Some(_) | None, _) => error,
+        }
     }
 
     /// Hides what the request carried in the words that a server makes up.

@@ -16,6 +16,7 @@ use super::{
     RetryListener,
     deadline::{Deadline, Patience, within},
     page,
+    source::is_words,
 };
 use crate::{
     breaker::{Breakers, Pass},
@@ -183,24 +184,17 @@ impl Exchange<'_> {
             });
         }
         if !status.is_success() {
-            let body = read_beginning(&mut response, LARGEST_REFUSAL, REFUSAL_PATIENCE).await;
-            // Values of variables are found by the letter below: they may be short.
-            let carried = Carried { others: self.outgoing.secrets.clone(), ..self.carried() };
-            let mut error = refused(self.manifest, status.as_u16(), &headers, &body, &carried);
-            if let CallError::Refused { failure, .. } = &mut error {
-                if let Some(encoding) = response.unknown_encoding() {
-                    failure.message = format!("{}; what it says is compressed as {encoding}", failure.message);
-                }
-                failure.is_anonymous = self.secret.is_none();
-                // Many a server repeats the path that it does not know.
-                failure.message = hide(&failure.message, &self.outgoing.hidden);
-            }
-            return Err(error);
+            return Err(self.refusal(status, &headers, Bytes::new(), &mut response).await);
         }
         let limits = Limits::read(&self.manifest.rate_limit_headers, &headers, now());
         let first = next_piece(&mut response).await.map_err(|fault| self.fault(fault))?;
         if first.as_deref().is_some_and(|first| page::is_page(&headers, first)) {
             return Err(CallError::WebPage { provider: self.manifest.id.clone(), address: self.address() });
+        }
+        let is_silent = first.is_none() && matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT);
+        let is_told = first.as_deref().is_some_and(|first| is_words(self.manifest, &headers, first));
+        if self.mode == Mode::Stream && (is_silent || is_told) {
+            return Err(self.refusal(status, &headers, first.unwrap_or_default(), &mut response).await);
         }
         has_begun.store(first.is_some(), Ordering::Relaxed);
         let content = if is_in_lines(&headers) { Content::Lines } else { self.content };
@@ -214,6 +208,24 @@ impl Exchange<'_> {
             (Mode::Whole, None) => ReplyBody::Whole(Bytes::new()),
         };
         Ok(Begun { status: status.as_u16(), headers, limits, body })
+    }
+
+    /// What a server says in the place of an answer, of which `first` was read.
+    async fn refusal(&self, status: StatusCode, headers: &HeaderMap, first: Bytes, response: &mut Inflow) -> CallError {
+        let rest = read_beginning(response, LARGEST_REFUSAL, REFUSAL_PATIENCE).await;
+        let body = if first.is_empty() { rest } else { [first, rest].concat().into() };
+        // Values of variables are found by the letter below: they may be short.
+        let carried = Carried { others: self.outgoing.secrets.clone(), ..self.carried() };
+        let mut error = refused(self.manifest, status.as_u16(), headers, &body, &carried);
+        if let CallError::Refused { failure, .. } = &mut error {
+            if let Some(encoding) = response.unknown_encoding() {
+                failure.message = format!("{}; what it says is compressed as {encoding}", failure.message);
+            }
+            failure.is_anonymous = self.secret.is_none();
+            // Many a server repeats the path that it does not know.
+            failure.message = hide(&failure.message, &self.outgoing.hidden);
+        }
+        error
     }
 
     /// What an answer may repeat and nobody shall read in words about it.

@@ -9,6 +9,7 @@ use serde::de::IgnoredAny;
 
 use super::{exchange::ReplyBody, prepared::Prepared, seam::EventStream};
 use crate::{
+    manifest::Manifest,
     secret::Carried,
     stream::{Decoder, framing::Form},
     transport::Inflow,
@@ -110,6 +111,26 @@ fn is_unstreamed(prepared: &Prepared, headers: &HeaderMap, first: &[u8]) -> bool
         Form::Sse => begins_with_object(first) || (is_called_json && !begins_with_field(first)),
         Form::Delimited { .. } | Form::JsonArray => is_called_json,
     }
+}
+
+/// Whether a stream that was asked for begins as neither a stream nor JSON, but with what a server has to say. An answer that
+/// is called a stream is one, and what stands before the lines of a stream with a prefix of its own is not known.
+pub(super) fn is_words(manifest: &Manifest, headers: &HeaderMap, first: &[u8]) -> bool {
+    if !begins_with_words(first) {
+        return false;
+    }
+    let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.to_ascii_lowercase();
+    let is_named = ["event-stream", "json", "octet-stream"].iter().any(|name| kind.contains(name));
+    let decoder = manifest.streaming.as_ref().map(|streaming| &streaming.decoder);
+    !is_named && decoder.is_none_or(|decoder| decoder.prefix.is_none())
+}
+
+/// Whether these are neither JSON nor server-sent events; of blanks and of half a mark nobody can tell.
+pub(super) fn begins_with_words(first: &[u8]) -> bool {
+    let body = without_mark(first).trim_ascii_start();
+    let begins = body.first().is_some_and(|letter| !b"{[\"".contains(letter));
+    begins && !begins_with_field(body) && !"\u{feff}".as_bytes().starts_with(body)
 }
 
 /// No line of server-sent events begins so.

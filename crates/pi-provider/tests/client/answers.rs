@@ -179,6 +179,31 @@ async fn what_an_answer_is_shows_in_its_first_bytes() {
     assert_eq!(fixture.server.requests().len(), 1, "it would come again");
 }
 
+/// What a server says in plain words is told, without what it was sent, and not asked for again.
+#[tokio::test]
+async fn words_in_the_place_of_an_answer_are_the_servers_own() {
+    let words = format!("no answer today, {PLANTED}\n");
+    let mut bytes = words.as_bytes().chunks(1).map(<[u8]>::to_vec);
+    let pieces = Reply::stream("text/plain", [bytes.next().unwrap(), bytes.flatten().collect()]);
+    let unnamed = Reply::whole(201, "", words.as_bytes());
+    for (reply, status) in [(Reply::text(200, &words), 200), (pieces, 200), (unnamed, 201)] {
+        let fixture = Fixture::new(Script::new().otherwise(reply)).await;
+        for error in [fixture.error().await, fixture.complete().await.unwrap_err()] {
+            let told = error.to_string();
+            assert!(told.contains(&format!("{status} unknown: no answer today")) && !told.contains(PLANTED), "{told}");
+        }
+        assert_eq!(fixture.server.requests().len(), 2, "each is asked once");
+    }
+    let called_json = Reply::whole(200, "application/json", b"no answer today");
+    let fixture = Fixture::new(Script::new().otherwise(called_json)).await;
+    assert!(fixture.error().await.to_string().contains("200 unknown: no answer today"));
+    let silent = Fixture::new(Script::new().otherwise(Reply::whole(204, "text/plain", b""))).await;
+    for error in [silent.error().await, silent.complete().await.unwrap_err()] {
+        assert!(error.to_string().contains("204 unknown: No Content"), "{error}");
+    }
+    assert_eq!(silent.server.requests().len(), 2, "each is asked once");
+}
+
 /// Some servers stream unless they are told not to, in lines as in events.
 #[tokio::test]
 async fn lines_in_the_place_of_a_whole_answer_are_read_as_a_stream() {
@@ -203,8 +228,10 @@ async fn lines_in_the_place_of_a_whole_answer_are_read_as_a_stream() {
 async fn unreadable_answers_are_malformed() {
     let broken = Fixture::new(Script::new().otherwise(Reply::json(200, &json!({"odd": 1})))).await;
     assert!(matches!(broken.complete().await.unwrap_err(), CallError::Malformed { .. }));
-    let words = Fixture::new(Script::new().otherwise(Reply::text(200, "Hello"))).await;
-    assert!(matches!(words.complete().await.unwrap_err(), CallError::Malformed { .. }));
+    let half = Fixture::new(Script::new().otherwise(Reply::text(200, "{\"odd\": "))).await;
+    assert!(matches!(half.complete().await.unwrap_err(), CallError::Malformed { .. }));
+    let no_text = Fixture::new(Script::new().otherwise(Reply::whole(200, "", b"\x80\x81"))).await;
+    assert!(matches!(no_text.complete().await.unwrap_err(), CallError::Malformed { .. }));
 }
 
 #[tokio::test]
