@@ -164,7 +164,11 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     let cut = assembly::unfinished_calls(&answered.message);
     let fault = form::fault(asking.form, &answered.message).filter(|_| lack.is_none());
     let is_refused = answered.message.error_message.is_some();
-    let exit = if lack.is_none() && fault.is_none() && !is_refused { Exit::Success } else { Exit::No };
+    let malformed = assembly::malformed_calls(&answered.message);
+    let missing = form::missing_call(&call.options.tool_choice, &answered.message);
+    let is_usable = cut.is_empty() && malformed.is_empty() && missing.is_none();
+    let is_answer = lack.is_none() && fault.is_none() && !is_refused && is_usable;
+    let exit = if is_answer { Exit::Success } else { Exit::No };
     match reader {
         Reader::Machine => {
             let mut last = last_line(&answered, asking, exit);
@@ -180,13 +184,13 @@ async fn ask(asking: &Asking<'_>, asker: &mut Asker, call: Call<'_>, console: &m
     for id in &cut {
         console.note(&format!("call {id} ends in the middle of its arguments: it must not be run"));
     }
-    for (id, reason) in assembly::malformed_calls(&answered.message) {
+    for (id, reason) in malformed {
         console.note(&format!("the arguments of call {id} are no JSON object ({reason}): it must not be run"));
     }
     if let Some(word) = assembly::paused(&answered.message) {
         console.note(&format!("the provider paused its turn ({word}): the answer may go on if it is asked to"));
     }
-    if let Some(missing) = form::missing_call(&call.options.tool_choice, &answered.message) {
+    if let Some(missing) = missing {
         console.note(&missing);
     }
     if let Some(fault) = &fault {

@@ -166,7 +166,9 @@ fn cut_calls_and_calls_that_were_not_made_are_told() {
     let arguments = |running: &Running| format!("ask Hi --model m --tool tool.json --base-url {}", running.base_url());
     let shown = ask(&world(), &cut, &arguments(&cut), &[]);
     assert!(shown.contains("note: call call-1 ends in the middle of its arguments: it must not be run"), "{shown}");
+    assert!(shown.ends_with("--- exit 1"), "{shown}");
     let last = last_object(&world(), &format!("{} --json", arguments(&cut)));
+    assert_eq!(last["exit_code"], 1);
     assert_eq!((&last["unfinished_calls"], &last["missing_call"]), (&json!(["call-1"]), &Value::Null));
     let diagnostic = &last["message"]["diagnostics"][0];
     assert_eq!(
@@ -179,7 +181,8 @@ fn cut_calls_and_calls_that_were_not_made_are_told() {
         ("write", "a call of write was demanded, and the model made none"),
     ] {
         let arguments = format!("{} --tool-choice {choice}", arguments(&words));
-        assert!(ask(&world(), &words, &arguments, &[]).contains(&format!("note: {expected}\n")), "{choice}");
+        let shown = ask(&world(), &words, &arguments, &[]);
+        assert!(shown.contains(&format!("note: {expected}\n")) && shown.ends_with("--- exit 1"), "{choice}: {shown}");
         assert_eq!(last_object(&world(), &format!("{arguments} --json"))["missing_call"], expected);
     }
 }
