@@ -1,5 +1,5 @@
 // The Pi API: what an extension registers and how it is called.
-import host, { describe, request } from "pi:host";
+import host, { after, describe, request } from "pi:host";
 import { contexts } from "pi:api/context";
 import { install } from "pi:shim/globals";
 import { accessOf, canStream, describedBy, owned as providers } from "pi:shim/pi/ai/own";
@@ -10,9 +10,6 @@ const part = (name) => host.load(`pi:api/${name}`);
 const blocks = (content) => part("outcome").blocks(content);
 const outcomeOf = (...given) => part("outcome").outcomeOf(...given);
 const state = () => part("session").state();
-
-const { apply } = Reflect;
-const then = (promise, done, failed) => apply(Promise.prototype.then, promise, [done, failed]);
 
 // Other names of the same events, as other hosts and the wire have them.
 const ALIASES = { startup: "session_start", thinking_level_changed: "thinking_level_select" };
@@ -87,7 +84,7 @@ export function make(native, flags) {
       controllers.delete(job);
       const shown = showing();
       if (shown === undefined) tell(job, answer);
-      else then(shown, () => tell(job, answer));
+      else after(shown, () => tell(job, answer));
     };
     const failed = (thrown) => end(native.failed, describe(thrown));
     const done = (result) => {
@@ -105,7 +102,7 @@ export function make(native, flags) {
     } catch (thrown) {
       return failed(thrown);
     }
-    if (isThenable(result)) then(Promise.resolve(result), done, failed);
+    if (isThenable(result)) after(Promise.resolve(result), done, failed);
     else done(result);
   };
 
@@ -127,7 +124,7 @@ export function make(native, flags) {
     for (const fn of [...(channels.get(channel) ?? [])]) {
       try {
         const result = fn(data);
-        if (isThenable(result)) then(Promise.resolve(result), undefined, (thrown) => native.uncaught(describe(thrown)));
+        if (isThenable(result)) after(Promise.resolve(result), undefined, (thrown) => native.uncaught(describe(thrown)));
       } catch (thrown) {
         native.uncaught(describe(thrown));
       }
@@ -148,6 +145,14 @@ export function make(native, flags) {
     return index >= 0;
   };
   const events = {
+  const tellNext = async (before, params, failed) => {
+    await before;
+    try {
+      await host.call("events", params);
+    } catch (fault) {
+      failed(fault);
+    }
+  };
     on(channel, fn) {
       check();
       const off = listener(channels, String(channel), fn);
@@ -168,7 +173,7 @@ export function make(native, flags) {
           isEcho(words);
           native.uncaught(describe(fault));
         };
-        said = said.then(() => host.call("events", { op: "emit", channel: name, data: JSON.parse(copy) })).then(undefined, failed);
+        said = tellNext(said, { op: "emit", channel: name, data: JSON.parse(copy) }, failed);
       }
       hear(name, data);
     },
@@ -400,7 +405,8 @@ export function make(native, flags) {
 
   // Where a handler may change the event in place, how it was.
   const before = (hook, event) => (hook === "before_provider_headers" ? { ...event.headers } : undefined);
-  const answer = async (hook, result, event, kept) => {
+  const answer = async (hook, given, event, kept) => {
+    const result = await given;
     // An extension that runs shell commands in its own way is given this one to run.
     if (hook === "user_bash" && result?.operations && !result.result) return outcomeOf(hook, { result: await operate(result.operations, event) }, event, kept);
     return outcomeOf(hook, result, event, kept);
@@ -434,7 +440,7 @@ export function make(native, flags) {
     if (hook === "session_before_compact" || hook === "session_before_tree") event.signal = signalOf(job);
     const kept = before(hook, event);
     const result = entry.fn(event, context.event(job));
-    return isThenable(result) || hook === "user_bash" ? then(Promise.resolve(result), (value) => answer(hook, value, event, kept)) : outcomeOf(hook, result, event, kept);
+    return isThenable(result) || hook === "user_bash" ? answer(hook, result, event, kept) : outcomeOf(hook, result, event, kept);
   };
 
   const outputOf = (result) => {

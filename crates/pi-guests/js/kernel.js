@@ -7,6 +7,8 @@ const { apply } = Reflect;
 const NativePromise = Promise;
 const uncurry = (method) => (self, ...args) => apply(method, self, args);
 const then = uncurry(Promise.prototype.then);
+/** `then` of promises as it was before any extension ran. Not called so: a module that exports `then` looks like a promise. */
+export { then as after };
 const mapGet = uncurry(Map.prototype.get);
 const mapSet = uncurry(Map.prototype.set);
 const mapDelete = uncurry(Map.prototype.delete);
@@ -193,7 +195,7 @@ export function start(native) {
     },
     open(method, params, options) {
       const feed = ++lastId;
-      native.open(feed, method, params, options?.timeoutMs ?? -1, options?.isWritten === true);
+      native.open(feed, method, params, options?.timeoutMs ?? -1, options?.isWritten === true, options?.isUnpacked === true);
       const cancel = () => native.closeFeed(feed);
       const waiting = options?.cancel === undefined ? undefined : weakGet(tokens, options.cancel);
       if (waiting) setAdd(waiting, cancel);
@@ -264,6 +266,11 @@ export function start(native) {
     zoneName: (zone) => native.zoneName(text(zone)),
     zoneOffset: (zone, ms) => native.zoneOffset(text(zone), ms),
     isSummer: (zone, ms) => native.isSummer(text(zone), ms),
+    // For something that goes on by itself: makes of what it throws later the failure of what is done now, if that is still open.
+    failing() {
+      const job = native.currentJob();
+      return (thrown) => (native.isOpen(job) ? native.failed(job, describe(thrown)) : native.uncaught(describe(thrown)));
+    },
     // Something of the extension does not work here as its author thinks.
     warn: (string) => native.warn(text(string)),
     write: (stream, string) => native.write(stream === "stderr" ? "stderr" : "stdout", text(string)),

@@ -17,12 +17,18 @@ export function cancellation(signal) {
 // beside each other.
 let told = Promise.resolve();
 let waiting = 0;
-const over = () => {
+const next = async (before, params) => {
+  await before;
+  try {
+    await host.call("ui", params);
+  } catch {
+    // What cannot be shown is recorded where it was refused.
+  }
   waiting--;
 };
 const tell = (params) => {
   waiting++;
-  told = told.then(() => host.call("ui", params)).then(over, over);
+  told = next(told, params);
 };
 
 // Of more than this most is left out, and who says so much does not keep others waiting.
