@@ -31,6 +31,11 @@ pub(crate) fn reached(ctx: &Ctx<'_>) -> usize {
     usize::try_from(usage.malloc_size).unwrap_or(0).max(usize::try_from(next_collection).unwrap_or(0))
 }
 
+/// Whether it is a `Uint8Array`.
+pub(crate) fn is_bytes(value: &Value<'_>) -> bool {
+    value.as_object().is_some_and(|object| object.as_typed_array::<u8>().is_some())
+}
+
 /// A copy of the bytes in a `Uint8Array`; nothing for any other value.
 pub(crate) fn bytes(value: &Value<'_>) -> Option<Vec<u8>> {
     let object: &Object<'_> = value.as_object()?;

@@ -127,6 +127,12 @@ mod tests {
                 read("({ op: 'append', path: 'a', content: new Uint8Array([9, 255, 1, 9]).subarray(1, 3) })"),
                 write(b"\xff\x01")
             );
+            let buffer =
+                "Object.assign(new Uint8Array([255, 1]), { toJSON: () => ({ type: 'Buffer', data: [255, 1] }) })";
+            assert_eq!(read(&format!("({{ op: 'append', path: 'a', content: {buffer} }})")), write(b"\xff\x01"));
+            let told = ctx.eval(format!("({{ kept: {buffer} }})")).expect("it runs");
+            let json = json!({ "kept": { "type": "Buffer", "data": [255, 1] } });
+            assert_eq!(from_js::<Json>(told).expect("it can be read"), json);
         });
     }
 

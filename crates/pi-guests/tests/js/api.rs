@@ -577,3 +577,33 @@ async fn members_of_a_context_are_values_or_are_read() {
     let (read, hidden) = ("function,undefined,true,true,", "function,undefined,false,true,");
     assert_eq!(told, format!("{read};undefined,function,true,true,true;{hidden};{read};signal"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_are_written_as_bytes_in_any_encoding() {
+    let written = run("const fs = process.getBuiltinModule('fs'), at = await pi.fs.resolve('.');
+        const read = (name) => fs.readFileSync(`${at}/${name}`).toString('hex');
+        const seen = ['latin1', 'utf16le', 'base64', 'hex'].map((encoding) => {
+            fs.writeFileSync(`${at}/${encoding}`, encoding === 'latin1' ? 'é' : 'ff00', encoding);
+            return read(encoding);
+        });
+        fs.appendFileSync(`${at}/hex`, '41', 'hex');
+        await fs.promises.writeFile(`${at}/promised`, Buffer.from([255]));
+        await pi.fs.write('own', Buffer.from([255]));
+        await pi.fs.append('own', Buffer.from('é', 'latin1'));
+        await pi.fs.create('new', Buffer.from([254]));
+        return [...seen, read('hex'), read('promised'), read('own'), read('new')].join(' ');");
+    assert_eq!(written.await, "e9 6600660030003000 7dfd34 ff00 ff0041 ff ffe9 fe");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folder_is_watched_with_what_stands_deeper() {
+    let told = run(
+        "const fs = process.getBuiltinModule('fs'), at = await pi.fs.resolve('.');
+        fs.mkdirSync(`${at}/a/b`, { recursive: true });
+        const changed = new Promise((done) => fs.watch(at, { recursive: true }, (event, file) => file.endsWith('c') && done(`${event} ${file}`)));
+        await new Promise((done) => setTimeout(done, 1500));
+        fs.writeFileSync(`${at}/a/b/c`, 'x');
+        return changed;",
+    );
+    assert_eq!(told.await, "rename a/b/c");
+}

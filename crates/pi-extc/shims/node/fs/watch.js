@@ -1,5 +1,6 @@
 // `watch` and `watchFile` by looking again and again: the host tells no changes. A folder is compared by its listing and
-// the times of what stands in it, not deeper.
+// the times of what stands in it; with `recursive` also of what stands deeper, as far as that is not too much to look at.
+import host from "pi:host";
 import { optionsOf, pathText } from "pi:shim/node/fs/arguments";
 import { systemFault } from "pi:shim/node/fs/fault";
 import { run, runSync } from "pi:shim/node/fs/forms";
@@ -8,8 +9,10 @@ import { EventEmitter, on } from "pi:shim/node/events";
 import { clearInterval, setInterval } from "pi:shim/node/timers";
 
 const PACE = 1000;
+// Each is a call of the host, every time.
+const MOST_SEEN = 1000;
 
-async function look(path) {
+async function look(path, isDeep = false) {
   const seen = new Map();
   const note = async (file, name) => {
     try {
@@ -21,22 +24,33 @@ async function look(path) {
     }
   };
   const own = await note(path, "");
+  let isCut = false;
   if (own?.isDirectory()) {
     seen.delete("");
-    const names = await run(readdir(path)).catch(() => []);
-    await Promise.all(names.map((name) => note(`${path}/${name}`, name)));
+    const folders = [""];
+    while (folders.length > 0 && !isCut) {
+      const folder = folders.shift();
+      const names = await run(readdir(folder === "" ? path : `${path}/${folder}`)).catch(() => []);
+      const inside = names.map((name) => (folder === "" ? name : `${folder}/${name}`));
+      isCut = isDeep && seen.size + inside.length > MOST_SEEN;
+      const noted = isCut ? inside.slice(0, MOST_SEEN - seen.size) : inside;
+      const found = await Promise.all(noted.map(async (name) => [name, await note(`${path}/${name}`, name)]));
+      if (isDeep) for (const [name, stats] of found) if (stats?.isDirectory()) folders.push(name);
+    }
   }
-  return { seen, own };
+  return { seen, own, isCut };
 }
 
 export class FSWatcher extends EventEmitter {
   #timer;
   #path;
   #before;
+  #isDeep;
   #isBusy = false;
-  constructor(path, { persistent = true } = {}) {
+  constructor(path, { persistent = true, recursive = false } = {}) {
     super();
     this.#path = path;
+    this.#isDeep = recursive;
     this.#timer = setInterval(() => this.#turn(), PACE);
     if (!persistent) this.#timer.unref();
     this.#turn();
@@ -44,8 +58,9 @@ export class FSWatcher extends EventEmitter {
   async #turn() {
     if (this.#isBusy) return;
     this.#isBusy = true;
-    const { seen } = await look(this.#path);
+    const { seen, isCut } = await look(this.#path, this.#isDeep);
     this.#isBusy = false;
+    if (isCut && !this.#before) host.warn(`fs.watch looks at no more than ${MOST_SEEN} files in ${this.#path}: changes of others are not told`);
     const before = this.#before;
     this.#before = seen;
     if (!before || !this.#timer) return;

@@ -83,7 +83,11 @@ impl<'de> Deserializer<'de> for Reader<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
         let is_bytes = self.is_bytes;
-        let value = Self::plain(self.value.clone())?;
+        // Where bytes are wanted a Buffer is one, whatever its `toJSON` makes of it.
+        let value = match is_bytes && raw::is_bytes(&self.value) {
+            true => self.value.clone(),
+            false => Self::plain(self.value.clone())?,
+        };
         if is_left_out(&value) || value.is_null() {
             return visitor.visit_unit();
         }
