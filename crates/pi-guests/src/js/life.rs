@@ -345,7 +345,7 @@ impl<'js, 'g> Life<'js, 'g> {
             drop(reply.send(Err(GuestFault::Cancelled)));
             return Ok(());
         }
-        self.room.jobs.borrow_mut().insert(id, Open { task, terms, reply: Some(reply) });
+        self.room.jobs.borrow_mut().insert(id, Open { task, terms, reply: Some(reply), heard: None });
         self.turn(id, || self.api.begin(id, self.guest, &self.room))
     }
 
@@ -354,6 +354,7 @@ impl<'js, 'g> Life<'js, 'g> {
         let (room, fuse) = (&self.room, &self.room.fuse);
         let stopwatch = room.jobs.borrow().get(&job).map(|open| open.terms.stopwatch.clone());
         room.current.set(job);
+        room.hear(job);
         fuse.light(job, room.limits.stretch, stopwatch);
         if let Err(error) = work() {
             self.caught(job, error);

@@ -117,6 +117,8 @@ fn calls<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
             // Waiting for the host is not the guest's own work.
             here.fuse.extend(here.clock.monotonic().saturating_sub(before));
             result
+            // What was refused or withdrawn because it is to stop tells it so: from here on it may clear away.
+            here.hear(here.current.get());
         });
         match result {
             Ok(output) => answer.set("value", thrown(&ctx, to_js(&ctx, &output))?)?,

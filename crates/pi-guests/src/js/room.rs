@@ -20,6 +20,7 @@ use super::{
     clock::Clock,
     fuse::{BACKGROUND, Fuse},
     job::{Answer, JobId, JobTerms, Task},
+    life::GRACE,
     limits::Limits,
     offered::Offered,
     thread::{Guest, Wake},
@@ -57,6 +58,8 @@ pub(super) struct Open {
     pub(super) terms: JobTerms,
     pub(super) reply: Option<oneshot::Sender<Result<Answer, GuestFault>>>,
 }
+    /// When JavaScript first ran after whoever asked had given the signal to stop.
+    pub(super) heard: Option<Duration>,
 
 /// A host call that is not answered.
 pub(super) struct Going {
@@ -148,7 +151,7 @@ impl Room {
         let open = jobs.get(&self.current.get());
         Terms {
             cancel,
-            timeout,
+            timeout: [timeout, open.and_then(|open| self.grace(open))].into_iter().flatten().min(),
             stopwatch: open.map(|open| open.terms.stopwatch.clone()),
             occasion: occasion(open),
             control: open.and_then(|open| open.terms.control.clone()),
@@ -163,8 +166,24 @@ impl Room {
     /// A signal that ends with whatever JavaScript runs for now.
     pub(super) fn signal(&self) -> CancellationToken {
         let jobs = self.jobs.borrow();
-        // What goes on after its job is over belongs to the runtime.
-        jobs.get(&self.current.get()).map_or_else(|| self.life.child_token(), |open| open.terms.cancel.child_token())
+        // What goes on after its job is over belongs to the runtime, and so does what is cleared away after the signal to stop.
+        let own = jobs.get(&self.current.get()).filter(|open| self.grace(open).is_none());
+        own.map_or_else(|| self.life.child_token(), |open| open.terms.cancel.child_token())
+    }
+
+    /// Whoever asked for the job may have said that it is to stop: from when its code hears of it on, a grace counts.
+    pub(super) fn hear(&self, job: JobId) {
+        if let Some(open) = self.jobs.borrow_mut().get_mut(&job)
+            && open.terms.cancel.is_cancelled()
+        {
+            open.heard.get_or_insert_with(|| self.clock.monotonic());
+        }
+    }
+
+    /// How long host calls of a job that heard the signal to stop may still take; nothing where it did not, or had its time.
+    fn grace(&self, open: &Open) -> Option<Duration> {
+        let left = GRACE.saturating_sub(self.clock.monotonic().saturating_sub(open.heard?));
+        (!left.is_zero()).then_some(left)
     }
 
     /// For whom something that is set up now will run later.
