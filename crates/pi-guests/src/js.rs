@@ -28,6 +28,7 @@ mod room;
 mod sighting;
 mod thread;
 mod traces;
+mod unpacking;
 mod value;
 mod zones;
 

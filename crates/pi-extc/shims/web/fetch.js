@@ -81,6 +81,9 @@ const failed = (fault) => {
   return new TypeError("fetch failed", { cause: code ? Object.assign(new Error(fault.message, { cause: fault }), { code }) : fault });
 };
 
+// What nobody here could unpack is not asked for.
+const unpackable = (value) => value.split(",").filter((form) => /^\s*(?:x-)?(?:gzip|deflate|identity)\b/i.test(form)).join(",").trim() || "identity";
+
 export async function fetch(input, init) {
   const request = new Request(input, init);
   const { signal } = request;
@@ -90,10 +93,10 @@ export async function fetch(input, init) {
   if (protocol !== "http:" && protocol !== "https:") throw new TypeError("fetch failed", { cause: new Error(`unknown scheme ${protocol}`) });
   const content = Body.contentOf(request);
   const body = content.stream ? await collect(content.stream) : content.bytes;
-  const headers = [...request.headers].map(([name, value]) => ({ name, value }));
+  const headers = [...request.headers].map(([name, value]) => ({ name, value: name === "accept-encoding" ? unpackable(value) : value }));
   const params = { method: request.method.toUpperCase() === "PATCH" ? "PATCH" : request.method, url: request.url.replace(/#.*$/s, ""), headers, follow_redirects: request.redirect === "follow", stream: true };
   if (body) params.body = body;
-  const feed = host.open("http", params);
+  const feed = host.open("http", params, { isUnpacked: true });
   const aborted = new Promise((resolve, reject) => {
     signal.addEventListener("abort", () => {
       feed.cancel();

@@ -24,6 +24,7 @@ use super::{
     room::{CallResult, Easel, FeedSlot, Going, Returned, Room},
     thread::Wake,
     traces::frames,
+    unpacking::Reading,
     value::{Reader, to_js},
     zones,
 };
@@ -116,9 +117,9 @@ fn calls<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
             let result = here.tokio.block_on(asked).unwrap_or_else(|| Err(withdrawn()));
             // Waiting for the host is not the guest's own work.
             here.fuse.extend(here.clock.monotonic().saturating_sub(before));
-            result
             // What was refused or withdrawn because it is to stop tells it so: from here on it may clear away.
             here.hear(here.current.get());
+            result
         });
         match result {
             Ok(output) => answer.set("value", thrown(&ctx, to_js(&ctx, &output))?)?,
@@ -182,7 +183,8 @@ fn feeds<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
                      method: String,
                      params: Value<'js>,
                      timeout: f64,
-                     is_written: bool|
+                     is_written: bool,
+                     is_unpacked: bool|
           -> Result<()> {
         let limit = here.limits.calls;
         if here.feeds.borrow().len() >= limit {
@@ -201,7 +203,7 @@ fn feeds<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
             }
         });
         let slot = match opened {
-            Ok((feed, intake)) => FeedSlot { feed: Some(feed), intake, fault: None, cancel },
+            Ok((feed, intake)) => FeedSlot { feed: Some(Reading::new(feed, is_unpacked)), intake, fault: None, cancel },
             Err(fault) => FeedSlot { feed: None, intake: None, fault: Some(fault), cancel },
         };
         here.feeds.borrow_mut().insert(id, slot);
@@ -230,7 +232,7 @@ fn feeds<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
         };
         let wakes = here.wakes.clone();
         start(&here, id, move |_, _| async move {
-            let item = taken.next().await.transpose();
+            let item = taken.next().await;
             let is_over = matches!(&item, Ok(None | Some(StreamItem::End(_))) | Err(_));
             drop(wakes.send(Wake::Fed { feed, rest: (!is_over).then_some(taken) }));
             Ok(Returned::Item(item?.map(Box::new)))

@@ -24,6 +24,7 @@ use super::{
     limits::Limits,
     offered::Offered,
     thread::{Guest, Wake},
+    unpacking::Reading,
 };
 
 /// What one runtime has.
@@ -57,9 +58,9 @@ pub(super) struct Open {
     pub(super) task: Task,
     pub(super) terms: JobTerms,
     pub(super) reply: Option<oneshot::Sender<Result<Answer, GuestFault>>>,
-}
     /// When JavaScript first ran after whoever asked had given the signal to stop.
     pub(super) heard: Option<Duration>,
+}
 
 /// A host call that is not answered.
 pub(super) struct Going {
@@ -69,7 +70,7 @@ pub(super) struct Going {
 
 /// A stream from the host; it is with whoever reads the next piece, and here otherwise.
 pub(super) struct FeedSlot {
-    pub(super) feed: Option<pi_exthost::desk::Feed>,
+    pub(super) feed: Option<Reading>,
     /// Where it is written to, until its input ends.
     pub(super) intake: Option<pi_exthost::desk::Intake>,
     /// Why it could not be opened; whoever reads first is told.

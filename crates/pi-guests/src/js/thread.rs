@@ -28,9 +28,10 @@ use super::{
     place::Place,
     room::CallResult,
     traces::Sources,
+    unpacking::Reading,
 };
 use crate::health::{Consequence, Health, History};
-use pi_exthost::{Desk, GuestFault, GuestId, Registration, Stopwatch, desk::Feed};
+use pi_exthost::{Desk, GuestFault, GuestId, Registration, Stopwatch};
 
 /// What is run, and how.
 #[derive(Debug, Clone)]
@@ -67,7 +68,7 @@ pub(crate) enum Wake {
     /// The rest of a stream of which a piece was read; nothing if it is over.
     Fed {
         feed: u64,
-        rest: Option<Feed>,
+        rest: Option<Reading>,
     },
     Key {
         canvas: u64,
