@@ -47,6 +47,16 @@ impl Environment {
         self
     }
 
+    /// Nothing but what no program starts without: where programs are, and what the system itself reads.
+    #[must_use]
+    pub fn bare(mut self) -> Self {
+        const NEEDED: [&str; 7] = ["PATH", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP"];
+        let needed = if cfg!(windows) { &NEEDED[..] } else { &NEEDED[..1] };
+        let is_needed = |name: &str| needed.iter().any(|needed| is_same(needed, name));
+        self.variables.retain(|name, _| name.to_str().is_some_and(is_needed));
+        self
+    }
+
     /// The same with a folder in which programs are looked for first.
     #[must_use]
     pub fn with_programs_of(mut self, folder: &Path) -> Self {

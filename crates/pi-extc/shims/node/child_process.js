@@ -3,6 +3,9 @@ import host from "pi:host";
 import { Buffer } from "pi:shim/node/buffer/bytes";
 import { ChildProcess, killByNumber } from "pi:shim/node/child_process/child";
 import { inputOf, paramsOf, shapeOf, startFault } from "pi:shim/node/child_process/command";
+import { kindsOf } from "pi:shim/node/child_process/stdio";
+import { readWhole, writeAt } from "pi:shim/node/fs/descriptors";
+import { runSync } from "pi:shim/node/fs/forms";
 
 export { ChildProcess, killByNumber };
 const PROMISIFY = Symbol.for("nodejs.util.promisify.custom");
@@ -81,17 +84,18 @@ export function spawnSync(file, args, options) {
   const shape = shapeOf(file, args, options);
   const { encoding, maxBuffer = MAX_BUFFER, input } = shape.options;
   shape.options.maxBuffer = maxBuffer;
+  const kinds = kindsOf(shape.options.stdio);
   const decode = (bytes) => {
     const buffer = typeof bytes === "string" ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     return encoding && encoding !== "buffer" ? buffer.toString(encoding) : buffer;
   };
   try {
-    const { stdout, stderr, exit, truncated } = host.callSync("exec", paramsOf(shape, { stdin: inputOf(input), isStream: false }));
+    const { stdout, stderr, exit, truncated } = host.callSync("exec", paramsOf(shape, { stdin: typeof kinds[0] === "number" ? runSync(readWhole(kinds[0])) : inputOf(input), isStream: false }));
     const [out, errors] = [decode(stdout), decode(stderr)];
     const result = { pid: 0, output: [null, out, errors], stdout: out, stderr: errors, status: exit.code ?? null, signal: exit.code === undefined ? (shape.options.killSignal ?? "SIGTERM") : null };
     if (truncated) result.error = timeoutOr("ENOBUFS", shape);
     else if (exit.killed && shape.options.timeout > 0) result.error = timeoutOr("ETIMEDOUT", shape);
-    passOn(shape.options.stdio, result);
+    passOn(kinds, result);
     return result;
   } catch (fault) {
     if (fault?.name !== "HostFault") throw fault;
@@ -103,12 +107,15 @@ function timeoutOr(code, { file, args }) {
   return Object.assign(new Error(`spawnSync ${file} ${code}`), { errno: code === "ETIMEDOUT" ? -110 : -105, code, syscall: `spawnSync ${file}`, path: file, spawnargs: args });
 }
 
-// Inherited output belongs to the log.
-function passOn(stdio, result) {
-  const list = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
+// Inherited output belongs to the log, and that for a file goes there.
+function passOn(kinds, result) {
   for (const [at, name] of [[1, "stdout"], [2, "stderr"]]) {
-    if (list[at] !== "inherit" && list[at] !== at) continue;
-    if (result[name]?.length > 0) host.write(name, result[name].toString());
+    const kind = kinds[at];
+    if (kind === "pipe") continue;
+    if (kind !== "ignore" && result[name]?.length > 0) {
+      if (kind === "inherit") host.write(name, result[name].toString());
+      else runSync(writeAt(kind, result[name]));
+    }
     result[name] = result.output[at] = null;
   }
 }

@@ -10,6 +10,8 @@ import zlib from "node:zlib";
 export const loaded = new Map();
 /** What the shims wrote to the log, newest last. */
 export const written = [];
+/** What ended a call of the extension, newest last. */
+export const failures = [];
 /** Answers of `session` and `tool` calls, set by tests: (params) => output. */
 export const answers = { session: undefined, tool: undefined };
 
@@ -94,10 +96,16 @@ function checkSpelling(params) {
   }
 }
 
+function environmentOf({ env, unset = [], bare = false }) {
+  const inherited = bare ? { PATH: process.env.PATH } : { ...process.env };
+  for (const name of unset) delete inherited[name];
+  return { ...inherited, ...env };
+}
+
 function exec(params) {
   checkSpelling(params);
-  const { command, args, cwd, env, stdin, timeout_ms, max_output_bytes } = params;
-  const result = spawnSync(command, args, { cwd: cwd ?? place.cwd, env: { ...process.env, ...env }, input: stdin, timeout: timeout_ms, maxBuffer: max_output_bytes ?? Infinity });
+  const { command, args, cwd, stdin, timeout_ms, max_output_bytes } = params;
+  const result = spawnSync(command, args, { cwd: cwd ?? place.cwd, env: environmentOf(params), input: stdin, timeout: timeout_ms, maxBuffer: max_output_bytes ?? Infinity });
   if (result.error?.code === "ENOENT") throw new HostFault("io", result.error.message, { errno: "ENOENT" });
   const exit = { killed: result.signal !== null && result.error !== undefined };
   if (result.status !== null) exit.code = result.status;
@@ -117,7 +125,7 @@ function open(method, params, options) {
   };
   const fail = (fault) => push(() => { throw new HostFault("io", fault.message, { errno: fault.code ?? fault.cause?.code }); });
   if (method === "exec") {
-    const child = spawn(params.command, params.args, { cwd: params.cwd ?? place.cwd, env: { ...process.env, ...params.env }, timeout: params.timeout_ms });
+    const child = spawn(params.command, params.args, { cwd: params.cwd ?? place.cwd, env: environmentOf(params), timeout: params.timeout_ms });
     let killed = false;
     stop = () => { killed = true; child.kill(); };
     child.on("error", fail);
@@ -153,7 +161,7 @@ function open(method, params, options) {
 
 function execLater(params, options) {
   return new Promise((resolve, reject) => {
-    const child = execFile(params.command, params.args, { cwd: params.cwd ?? place.cwd, env: { ...process.env, ...params.env }, timeout: params.timeout_ms, encoding: "buffer", maxBuffer: params.max_output_bytes ?? 1e9 }, (fault, stdout, stderr) => {
+    const child = execFile(params.command, params.args, { cwd: params.cwd ?? place.cwd, env: environmentOf(params), timeout: params.timeout_ms, encoding: "buffer", maxBuffer: params.max_output_bytes ?? 1e9 }, (fault, stdout, stderr) => {
       if (fault?.code === "ENOENT") return reject(new HostFault("io", fault.message, { errno: "ENOENT" }));
       const exit = { killed: child.killed };
       if (child.exitCode !== null) exit.code = child.exitCode;
@@ -188,6 +196,7 @@ export default Object.freeze({
     return found;
   },
   now: () => Date.now(),
+  warn: () => {},
   monotonic: () => performance.now(),
   setTimer(fn, ms, repeat) {
     const id = ++lastTimer;
@@ -205,6 +214,8 @@ export default Object.freeze({
     timers.set(id, setImmediate(() => { timers.delete(id); fn(); }));
     return id;
   },
+  warn: (text) => void written.push(["warn", text]),
+  failing: () => (thrown) => void failures.push(thrown),
   random: (n) => data(randomBytes(n)),
   unique: (n) => data(randomBytes(n)),
   digest: (algorithm, bytes) => data(createHash(algorithm).update(bytes).digest()),

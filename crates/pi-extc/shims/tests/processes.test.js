@@ -83,6 +83,32 @@ story("input that nobody reads does no harm", async ({ spawn }) => {
   child.kill();
   return [code, syscall, await new Promise((resolve) => child.on("close", (...end) => resolve(end)))];
 });
+test("output goes to files that were opened, also when they are closed meanwhile, and input comes from them", async () => {
+  const fs = { ours: (await shim("node/fs")).default, theirs: await import("node:fs") };
+  const tell = async ({ spawn, spawnSync, execSync }, { closeSync, mkdtempSync, openSync, readFileSync, writeFileSync, writeSync }) => {
+    const folder = mkdtempSync("/tmp/pi-shims-stdio-");
+    const log = openSync(`${folder}/log`, "a");
+    writeSync(log, "before ");
+    const child = spawn("sh", ["-c", "printf 'out '; printf 'err ' >&2"], { stdio: ["ignore", log, { fd: log }] });
+    closeSync(log);
+    const seen = await ended(child);
+    writeFileSync(`${folder}/in`, "given");
+    const [input, again] = [openSync(`${folder}/in`, "r"), openSync(`${folder}/log`, "a")];
+    const sync = spawnSync("cat", [], { stdio: [input, again, "pipe"] });
+    const echoed = await ended(spawn("cat", [], { stdio: [openSync(`${folder}/in`, "r"), "pipe", "ignore"] }));
+    return [seen.exit, sync.status, sync.stdout, echoed.out, execSync("echo", { stdio: ["ignore", again, "ignore"] }), readFileSync(`${folder}/log`, "utf8")];
+  };
+  const expected = [[0, null], 0, null, "given", null, "before out err given\n"];
+  assert.deepEqual(await tell(ours, fs.ours), expected);
+  assert.deepEqual(await tell(theirs, fs.theirs), expected);
+  assert.throws(() => ours.spawn("echo", [], { stdio: [{}, "pipe", "pipe"] }), { code: "ERR_INVALID_ARG_VALUE" });
+  assert.throws(() => ours.spawn("echo", [], { stdio: ["pipe", 4000, "pipe"] }), { code: "EBADF" });
+});
+test("an error that nobody listens to ends the call of the host, and the process is closed all the same", async () => {
+  const { failures } = await import("./host.js");
+  const code = await new Promise((resolve) => ours.spawn("no-such-program-x").on("close", resolve));
+  assert.deepEqual([code, failures.at(-1)?.message], [-2, "spawn no-such-program-x ENOENT"]);
+});
 test("process.kill reaches own processes by their numbers, and no others", async () => {
   const child = ours.spawn("sleep", ["20"], { stdio: "ignore" });
   const over = new Promise((resolve) => child.on("exit", (code, signal) => resolve(signal)));
@@ -100,6 +126,18 @@ test("the environment is asked for by name, and changes stay inside", () => {
   delete process_.env.PI_SHIMS_OWN;
   assert.equal(process_.env.PI_SHIMS_OWN, undefined);
   assert.ok(Object.keys(process_.env).includes("PATH") && { ...process_.env }.PATH === process.env.PATH);
+});
+test("an environment that is given is all that there is, and a copy of one's own stands for the host's", () => {
+  process.env.PI_SHIMS_HOST = "host";
+  const seen = (env) => String(ours.execSync("echo $PI_SHIMS_HOST-$PI_SHIMS_OWN-$GIVEN", { env })).trim();
+  const { PI_SHIMS_HOST: _, ...rest } = process_.env;
+  const told = [seen({ GIVEN: "1" }), seen({ ...process_.env, GIVEN: 2 }), seen(rest), seen(undefined)];
+  process_.env.PI_SHIMS_OWN = "own";
+  delete process_.env.PI_SHIMS_HOST;
+  told.push(seen(process_.env), seen(Object.assign({}, process_.env)), seen({ PATH: process_.env.PATH }));
+  delete process_.env.PI_SHIMS_OWN;
+  assert.deepEqual(told, ["--1", "host--2", "--", "host--", "-own-", "-own-", "--"]);
+  assert.ok(!JSON.stringify(process_.env).includes("copied") && !Object.keys(process_.env).some((name) => typeof name !== "string"));
 });
 test("standard streams are the log and an empty input", async () => {
   const { written } = await import("./host.js");

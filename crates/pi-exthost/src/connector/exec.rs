@@ -303,6 +303,8 @@ async fn launch(
     };
     let grant = desk.authorize(action, terms).await?;
     let folder = PathBuf::from(folder.as_deref().unwrap_or(desk.inner.workspace.project()));
+    let environment = if command.bare == Some(true) { environment.bare() } else { environment };
+    let environment = command.unset.iter().flatten().fold(environment, |rest, name| rest.without(name));
     let environment = command.env.iter().fold(environment, |environment, (name, value)| environment.with(name, value));
     // A path counts from the folder in which the program runs.
     let is_path = command.command.contains('/') || (cfg!(windows) && command.command.contains('\\'));

@@ -26,6 +26,8 @@ fn shell(script: &str, stream: bool) -> Call {
         args: vec!["-c".to_owned(), script.to_owned()],
         cwd: None,
         env: [("GREETING".to_owned(), "hello".to_owned())].into(),
+        unset: None,
+        bare: None,
         stdin: None,
         timeout_ms: None,
         max_output_bytes: None,
@@ -41,15 +43,21 @@ fn programs_run_without_a_shell_and_their_end_is_a_result() {
            exec {"command":"sh","args":["-c","echo out; echo err >&2; exit 3"],"env":{},"stream":false}
            exec {"command":"cat","args":[],"env":{},"stdin":{"text":"fed"},"stream":false}
            exec {"command":"sh","args":["-c","echo $A"],"env":{"A":"b"},"stream":false}
+           exec {"command":"sh","args":["-c","echo $A${HOME:+home}"],"env":{"A":"b"},"unset":["HOME"],"stream":false}
+           exec {"command":"sh","args":["-c","echo $A${HOME:+home}"],"env":{"A":"b"},"bare":true,"stream":false}
+           exec {"command":"sh","args":["-c","echo $A${HOME:+home}"],"env":{"A":"b"},"stream":false}
            exec {"command":"no-such-program","args":[],"env":{},"stream":false}
            exec {"command":"sh","args":["-c","pwd; sleep 100"],"cwd":".","env":{},"timeout_ms":300,"stream":false}"#,
         r#"ok {"stdout":{"text":"$HOME|a b|"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
            ok {"stdout":{"text":"out\n"},"stderr":{"text":"err\n"},"exit":{"code":3,"killed":false},"truncated":false}
            ok {"stdout":{"text":"fed"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
            ok {"stdout":{"text":"b\n"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
+           ok {"stdout":{"text":"b\n"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
+           ok {"stdout":{"text":"b\n"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
+           ok {"stdout":{"text":"bhome\n"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
            io ENOENT: no-such-program: No such file or directory (os error 2)
            ok {"stdout":{"text":"ROOT/project\n"},"stderr":{"text":""},"exit":{"killed":true},"truncated":false}
-           6 calls, 0 unfinished, 0 denied, 1 failed"#,
+           9 calls, 0 unfinished, 0 denied, 1 failed"#,
     );
 }
 

@@ -22,6 +22,8 @@ async fn every_exchange_fits_the_schemas_and_holds_no_secret() {
         args: vec!["hi".to_owned()],
         cwd: None,
         env: [].into(),
+        unset: None,
+        bare: None,
         stdin: None,
         timeout_ms: None,
         max_output_bytes: None,

@@ -22,6 +22,12 @@ pub struct Command {
     pub cwd: Option<String>,
     /// Variables added to the environment that the host gives to processes.
     pub env: BTreeMap<String, String>,
+    /// Variables that the host gives to processes, and that this one does not get.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub unset: Option<Vec<String>>,
+    /// Whether this one gets none of them: `env` is all that it has, beside the folders of programs.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub bare: Option<bool>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub stdin: Option<Data>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]

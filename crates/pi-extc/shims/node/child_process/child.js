@@ -2,11 +2,15 @@
 //
 // Input that has ended when the process starts, a moment after it was asked for, is a part of what is asked and recorded; any
 // other is written to the process while it runs. Signals other than 0 all end the process; its number is our own, known to
-// `process.kill` of this extension only.
+// `process.kill` of this extension only. What is thrown while it is told of, such as an "error" that nobody listens to, ends
+// the call of the host in which it was started: Node ends the program.
 import host from "pi:host";
 import { EventEmitter } from "pi:shim/node/events";
 import { Buffer } from "pi:shim/node/buffer/bytes";
 import { paramsOf, startFault } from "pi:shim/node/child_process/command";
+import { stdioOf } from "pi:shim/node/child_process/stdio";
+import { closeFile, readWhole, writeAt } from "pi:shim/node/fs/descriptors";
+import { run } from "pi:shim/node/fs/forms";
 import { Readable } from "pi:shim/node/stream/readable";
 import { Writable } from "pi:shim/node/stream/writable";
 import { setImmediate } from "pi:shim/node/timers";
@@ -18,9 +22,13 @@ export class ChildProcess extends EventEmitter {
   #feed;
   #input;
   #wanted;
+  // The files that the process was given, as numbers of its own.
+  #files;
   constructor(shape) {
     super();
     const { file, args, options } = shape;
+    const { kinds: [input, output, errors], files } = stdioOf(options.stdio);
+    this.#files = files;
     this.spawnfile = file;
     this.spawnargs = [options.argv0 ?? file, ...args];
     this.pid = ++lastNumber;
@@ -28,15 +36,15 @@ export class ChildProcess extends EventEmitter {
     this.signalCode = null;
     this.killed = false;
     this.connected = false;
-    const [input, output, errors] = stdioOf(options.stdio);
     this.stdin = input === "pipe" ? this.#inputStream() : null;
     this.stdout = output === "pipe" ? outputStream() : null;
     this.stderr = errors === "pipe" ? outputStream() : null;
     this.stdio = [this.stdin, this.stdout, this.stderr];
-    this.#wanted = { stdout: output, stderr: errors };
+    this.#wanted = { stdin: input, stdout: output, stderr: errors };
     alive.set(this.pid, this);
     options.signal?.addEventListener("abort", () => this.#abort(options), { once: true });
-    setImmediate(() => this.#start(shape));
+    const fail = host.failing();
+    setImmediate(() => this.#start(shape).catch(fail));
     if (options.signal?.aborted) setImmediate(() => this.#abort(options));
   }
 
@@ -68,10 +76,11 @@ export class ChildProcess extends EventEmitter {
 
   async #start(shape) {
     const input = this.#input;
-    const early = input && input.parts.length > 0 ? new Uint8Array(Buffer.concat(input.parts)) : undefined;
+    let early = input && input.parts.length > 0 ? new Uint8Array(Buffer.concat(input.parts)) : undefined;
     const isWritten = input !== undefined && !input.isEnded;
     let exit = { killed: false };
     try {
+      if (typeof this.#wanted.stdin === "number") early = await run(readWhole(this.#wanted.stdin));
       this.#feed = host.open("exec", paramsOf(shape, { stdin: isWritten ? undefined : early, isStream: true }), { isWritten });
       if (isWritten) {
         input.written = Promise.resolve();
@@ -94,24 +103,31 @@ export class ChildProcess extends EventEmitter {
   }
 
   async #deliver({ channel, data }) {
-    const stream = this[channel];
+    const [stream, wanted] = [this[channel], this.#wanted[channel]];
     if (stream) {
       if (!stream.push(typeof data === "string" ? Buffer.from(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength))) await stream.room();
-    } else if (this.#wanted[channel] === "inherit") host.write(channel, typeof data === "string" ? data : host.utf8Decode(data, false));
+    } else if (typeof wanted === "number") await run(writeAt(wanted, data));
+    else if (wanted === "inherit") host.write(channel, typeof data === "string" ? data : host.utf8Decode(data, false));
+  }
+
+  #letGo() {
+    alive.delete(this.pid);
+    for (const file of this.#files.splice(0)) run(closeFile(file));
   }
 
   #fail(problem) {
-    alive.delete(this.pid);
+    this.#letGo();
+    this.#feed?.cancel();
     this.pid = undefined;
     this.stdin?.destroy();
     for (const stream of [this.stdout, this.stderr]) stream?.push(null);
     for (const stream of [this.stdout, this.stderr]) stream?.resume();
-    this.emit("error", problem);
     setImmediate(() => this.emit("close", problem.errno ?? -1, null));
+    this.emit("error", problem);
   }
 
   #finish(exit, options) {
-    alive.delete(this.pid);
+    this.#letGo();
     const isEnded = exit.code === undefined;
     this.exitCode = isEnded ? null : exit.code;
     this.signalCode = isEnded ? (this.signal ?? options.killSignal ?? (exit.killed ? "SIGTERM" : "SIGKILL")) : null;
@@ -160,14 +176,6 @@ function nameOf(signal) {
   if (typeof signal === "string") return signal;
   const { signals } = host.load("pi:shim/node/os").constants;
   return Object.keys(signals).find((name) => signals[name] === signal) ?? "SIGTERM";
-}
-
-function stdioOf(stdio = "pipe") {
-  const list = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
-  return [0, 1, 2].map((at) => {
-    const kind = list[at] ?? "pipe";
-    return kind === "overlapped" ? "pipe" : typeof kind === "string" ? kind : typeof kind === "number" || kind?.fd <= 2 ? "inherit" : "ignore";
-  });
 }
 
 /** A stream that others push to, with a promise of room for those who want to go at its pace. */

@@ -1,6 +1,6 @@
 // What a caller asks to run, as the parameters of `exec`.
 import host from "pi:host";
-import { additions } from "pi:shim/node/process/environment";
+import { givenTo } from "pi:shim/node/process/environment";
 
 // Loaded when something is wrong: it is large.
 const inspect = (value) => host.load("pi:shim/node/util/inspect").inspect(value);
@@ -40,7 +40,7 @@ export function folderOf(cwd) {
 /** @returns the parameters of a host call; members without a value are left out */
 export function paramsOf(shape, { stdin, isStream }) {
   const { options } = shape;
-  const params = { ...line(shape), env: additions(options.env), stream: isStream };
+  const params = { ...line(shape), ...givenTo(options.env), stream: isStream };
   const cwd = folderOf(options.cwd);
   if (cwd !== undefined) params.cwd = cwd;
   if (stdin !== undefined) params.stdin = stdin;

@@ -42,6 +42,14 @@ export function* openFile(path, flags = "r", mode) {
   return fd;
 }
 
+/** Another number for the same open file: both go on from one position, and each is closed by itself. */
+export function duplicate(fd) {
+  const file = descriptorOf(fd, "spawn");
+  const own = next++;
+  open.set(own, file);
+  return own;
+}
+
 export function* closeFile(fd) {
   if (fd >= 0 && fd <= 2) return;
   descriptorOf(fd, "close");

@@ -5,6 +5,9 @@ import host from "pi:host";
 const own = new Map();
 const known = new Map();
 
+/** Marks what was copied of `process.env`: besides what an extension sees of it, there is what it may not see. */
+const COPIED = Symbol("copied of process.env");
+
 /** What engines and libraries look for on any object, to see what it is. Nobody means a variable by it. */
 const PROBES = new Set(["then", "toJSON", "inspect", "length", "nodeType", "asymmetricMatch", "$$typeof"]);
 
@@ -51,8 +54,9 @@ export const environment = new Proxy({}, {
     return true;
   },
   has: (target, name) => typeof name === "string" && read(name) !== undefined,
-  ownKeys: names,
+  ownKeys: () => [...names(), COPIED],
   getOwnPropertyDescriptor(target, name) {
+    if (name === COPIED) return { value: true, writable: true, enumerable: true, configurable: true };
     const value = typeof name === "string" ? read(name) : undefined;
     return value === undefined ? undefined : { value, writable: true, enumerable: true, configurable: true };
   },
@@ -62,10 +66,19 @@ export const environment = new Proxy({}, {
   },
 });
 
-/** What a process gets beside the host's environment: what the extension set, or what differs in an `env` of its own. */
-export function additions(env) {
+/**
+ * What a process gets, as `exec` is told it. Its `env` is all that it has; one that was copied of `process.env` stands for the
+ * environment of the host, without the variables that the extension sees there and left out.
+ */
+export function givenTo(env) {
   if (env === undefined || env === null || env === environment) {
-    return Object.fromEntries([...own].filter(([, value]) => value !== undefined));
+    const [set, unset] = [[], []];
+    for (const [name, value] of own) if (value === undefined) unset.push(name); else set.push([name, value]);
+    return { env: Object.fromEntries(set), ...(unset.length > 0 && { unset }) };
   }
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== null).map(([name, value]) => [name, String(value)]));
+  const set = Object.entries(env).filter(([, value]) => value !== undefined && value !== null).map(([name, value]) => [name, String(value)]);
+  const given = Object.fromEntries(set);
+  if (!env[COPIED]) return { env: given, bare: true };
+  const unset = [...new Set([...names(), ...own.keys()])].filter((name) => !Object.hasOwn(given, name));
+  return { env: given, ...(unset.length > 0 && { unset }) };
 }

@@ -75,6 +75,8 @@ impl Program {
             args: route.arguments.clone(),
             cwd: route.folder.clone(),
             env: Default::default(),
+            unset: None,
+            bare: None,
             stdin: None,
             timeout_ms: None,
             max_output_bytes: None,

@@ -153,7 +153,18 @@ impl Lower<Vec<(String, ui::FieldAnswer)>> for std::collections::BTreeMap<String
 pub(super) fn command(command: exec::Command, stream: bool) -> ours_exec::Command {
     let exec::Command { command, args, cwd, env, stdin, timeout_ms, max_output_bytes } = command;
     let env = env.into_iter().collect();
-    ours_exec::Command { command, args, cwd, env, stdin: stdin.map(data::Data), timeout_ms, max_output_bytes, stream }
+    ours_exec::Command {
+        command,
+        args,
+        cwd,
+        env,
+        unset: None,
+        bare: None,
+        stdin: stdin.map(data::Data),
+        timeout_ms,
+        max_output_bytes,
+        stream,
+    }
 }
 
 /// A request, whose body is wanted at its end or while it comes.
