@@ -196,7 +196,6 @@ export default Object.freeze({
     return found;
   },
   now: () => Date.now(),
-  warn: () => {},
   monotonic: () => performance.now(),
   setTimer(fn, ms, repeat) {
     const id = ++lastTimer;
