@@ -28,7 +28,7 @@ pub use self::{
     fault::{CodePlace, GuestFault},
     registration::{
         CommandOffer, Flag, FlagDefault, GuestId, Introduction, LONGEST_TOOL_NAME, ProviderOffer, Registration,
-        RendererOffer, Shortcut, ToolOffer, UnusableOffer, is_tool_name,
+        RendererOffer, Shortcut, ToolOffer, UnusableOffer, chord, is_tool_name,
     },
 };
 use crate::{port::ControlPass, stopwatch::Stopwatch};

@@ -45,7 +45,7 @@ use self::{
 };
 pub use self::{
     oddities::Oddity,
-    offer::{Collision, GuestCommand, GuestProvider, GuestTool, Kind},
+    offer::{Collision, GuestCommand, GuestProvider, GuestShortcut, GuestTool, Kind},
     roster::Enrolled,
     seat::{AtWork, Busy, Change},
 };

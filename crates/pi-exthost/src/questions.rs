@@ -228,8 +228,8 @@ impl Questions {
     }
 
     /// Shows something that needs no answer. Where nobody is, a notice is still told: whoever reads what comes of it reads
-    /// that as well. Everything else dresses a screen that is not there.
-    pub fn announce(&self, from: &GuestId, announcement: Announcement) {
+    /// that as well. Everything else dresses a screen that is not there. Answers the id by which it was told.
+    pub fn announce(&self, from: &GuestId, announcement: Announcement) -> Option<RequestId> {
         match (self.shared.audience, &announcement) {
             (
                 Audience::Nobody,
@@ -238,10 +238,11 @@ impl Questions {
                 | Announcement::SetTitle { .. }
                 | Announcement::SetWorkingMessage { .. }
                 | Announcement::SetEditorText { .. },
-            ) => {}
+            ) => None,
             (Audience::Nobody, Announcement::Notify { .. }) | (Audience::Somebody, _) => {
-                let asker = Asker::extension(from.as_str());
-                self.shared.request((self.shared.ids)(), asker, UiRequest::Announcement(announcement))
+                let (id, asker) = ((self.shared.ids)(), Asker::extension(from.as_str()));
+                self.shared.request(id.clone(), asker, UiRequest::Announcement(announcement));
+                Some(id)
             }
         }
     }

@@ -28,7 +28,7 @@ use crate::{
     herald::Brake,
     input::Composer,
     listing::Counted,
-    mailbox::{Equipment, Hearing, Intake, Letter, Mailbox, Scribe, Traces, Worth, switched},
+    mailbox::{Editor, Equipment, Hearing, Intake, Letter, Mailbox, Scribe, Traces, Worth, switched},
     models::{Choice, Models},
     offer::{ActiveTools, Offer},
     queue::{
@@ -234,6 +234,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         intake: Intake::new(),
         hearing,
         traces: Traces::default(),
+        editor: Editor::default(),
         running: None,
         awaiting_idle: Vec::new(),
         riding: Vec::new(),

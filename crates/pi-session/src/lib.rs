@@ -45,7 +45,8 @@ pub mod weights;
 
 pub use pi_exthost::{
     drawings::{KeyFault, Press},
-    guest::{Rendering, ResultState, Subject, ToolDrawing},
+    guest::{Rendering, ResultState, Subject, ToolDrawing, chord},
+    guests::GuestShortcut,
     port::{CommandInfo, CommandSource, ToolInfo},
     questions::{AnswerFault, Attendance, Lapse, MOST_OPEN as MOST_OPEN_QUESTIONS, OpenQuestion, is_unasked},
 };

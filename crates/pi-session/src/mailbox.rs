@@ -5,6 +5,7 @@
 //! for extensions, and the recorder.
 
 mod change;
+mod editor;
 mod equipment;
 mod guest;
 mod hearing;
@@ -40,6 +41,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::{
+    editor::Editor,
     equipment::Equipment,
     hearing::Hearing,
     intake::{Intake, Words},
@@ -96,6 +98,7 @@ pub(crate) struct Mailbox {
     pub(crate) intake: Intake,
     pub(crate) hearing: Hearing,
     pub(crate) traces: Traces,
+    pub(crate) editor: Editor,
     pub(crate) running: Option<Running>,
     /// Told when nothing runs and nothing is on its way.
     pub(crate) awaiting_idle: Vec<oneshot::Sender<()>>,

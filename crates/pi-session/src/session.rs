@@ -12,6 +12,7 @@ use pi_exthost::{
     SessionPort,
     drawings::{KeyFault, Press},
     guest::Rendering,
+    guests::GuestShortcut,
     port::{CommandInfo, ToolInfo},
     questions::{AnswerFault, Attendance, OpenQuestion},
 };
@@ -199,6 +200,25 @@ impl Session {
     /// Everything that can be called with a `/` in this session: commands of extensions, templates, skills.
     pub async fn commands(&self) -> Result<Vec<CommandInfo>, SessionGone> {
         self.ask(Request::Commands).await
+    }
+
+    /// Says what stands in the editor of whoever is here, after they have heard of the last [`SetEditorText`] of that id: extensions
+    /// ask for it. Without it they are told that nothing is written.
+    ///
+    /// [`SetEditorText`]: pi_transcript::question::Announcement::SetEditorText
+    pub async fn note_editor(&self, text: String, after: Option<RequestId>) -> Result<(), SessionGone> {
+        self.ask(|reply| Request::NoteEditor(text, after, reply)).await
+    }
+
+    /// Every key that extensions registered; whoever reads keys says which of them it gives away.
+    pub async fn shortcuts(&self) -> Result<Vec<GuestShortcut>, SessionGone> {
+        self.ask(Request::Shortcuts).await
+    }
+
+    /// Does what an extension wants done at a key, and waits for its end; answers whether the key is anybody's. What goes wrong
+    /// is told by events, and [`Session::abort`] ends it. Dropping the future only ends the waiting.
+    pub async fn press_shortcut(&self, key: String) -> Result<bool, SessionGone> {
+        self.ask(|reply| Request::PressShortcut(key, reply)).await
     }
 
     /// The extensions of the session, those that do not run as well, and what they have done. Waits for them, a bounded time.

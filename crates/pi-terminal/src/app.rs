@@ -10,6 +10,7 @@ mod key;
 mod label;
 mod model;
 mod report;
+mod shortcuts;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -19,10 +20,10 @@ use std::{
 };
 
 use pi_session::{Exposure, Journey, State, input::complete::Command, queue::Waiting};
-use pi_transcript::{EntryId, Message, Model, ThinkingLevel};
+use pi_transcript::{EntryId, Message, Model, RequestId, ThinkingLevel};
 use ratatui_core::text::Line;
 
-use self::{extensions::Listing, label::Naming, model::Knowledge};
+use self::{extensions::Listing, label::Naming, model::Knowledge, shortcuts::Shortcuts};
 use crate::{
     chat::{Chat, Tone},
     completion::{Completion, Wanted},
@@ -126,8 +127,13 @@ pub struct App {
     dialogs: VecDeque<Dialog>,
     components: Components,
     waiting: Waiting,
-    /// Commands of extensions that were called here and run.
+    /// Commands and keys of extensions that were called here and run.
     called: Vec<Called>,
+    shortcuts: Shortcuts,
+    /// The last text of an extension that was put into the editor.
+    changed_by: Option<RequestId>,
+    /// What was told last of the editor.
+    told_text: Option<(String, Option<RequestId>)>,
     statuses: BTreeMap<String, String>,
     above: BTreeMap<String, Vec<String>>,
     below: BTreeMap<String, Vec<String>>,
@@ -145,10 +151,10 @@ pub struct App {
     height: usize,
 }
 
-/// A command of an extension that runs.
+/// A command or a key of an extension that runs.
 #[derive(Debug)]
 struct Called {
-    /// As it was typed.
+    /// As it was typed; of a key its name.
     text: String,
     /// Known from the first frame on that shows it.
     since: Option<Duration>,
@@ -216,6 +222,9 @@ impl App {
             components: Components::default(),
             waiting: state.waiting,
             called: Vec::new(),
+            shortcuts: Shortcuts::default(),
+            changed_by: None,
+            told_text: None,
             statuses: BTreeMap::new(),
             above: BTreeMap::new(),
             below: BTreeMap::new(),
@@ -272,7 +281,17 @@ impl App {
 
     /// Takes what is written in the editor to show it in the next session.
     pub fn written(&self) -> String {
-        self.editor.text()
+        self.editor.whole()
+    }
+
+    /// What stands in the editor, if it was not told yet: extensions ask their session for it.
+    pub fn changed_text(&mut self) -> Option<Action> {
+        let (text, after) = (self.editor.whole(), self.changed_by.clone());
+        if self.told_text.as_ref().is_some_and(|told| told.0 == text && told.1 == after) {
+            return None;
+        }
+        self.told_text = Some((text.clone(), after.clone()));
+        Some(Action::Wrote { text, after })
     }
 
     /// What components of extensions are to be told of the room that there is, and which messages they are to draw in it.
@@ -283,10 +302,14 @@ impl App {
         actions
     }
 
-    /// Nobody takes what was wanted: what an extension was to draw is shown in the usual way.
+    /// Nobody takes what was wanted: what an extension was to draw is shown in the usual way, and what stands in the editor is
+    /// told anew.
     pub fn give_up(&mut self, action: &Action) {
         if let Action::Draw { place, .. } = action {
             self.chat.draw(*place, None);
+        }
+        if matches!(action, Action::Wrote { .. }) {
+            self.told_text = None;
         }
     }
 

@@ -72,13 +72,18 @@ impl Editor {
         self.area.insert_str(text);
     }
 
-    /// Takes the text with all pastes in their places, and remembers it.
-    pub(crate) fn take(&mut self) -> String {
-        let seen = self.text();
-        let mut whole = seen;
+    /// The text with all pastes in their places.
+    pub(crate) fn whole(&self) -> String {
+        let mut whole = self.text();
         for (index, paste) in self.pastes.iter().enumerate() {
             whole = whole.replace(&marker(index, paste), paste);
         }
+        whole
+    }
+
+    /// Takes the text with all pastes in their places, and remembers it.
+    pub(crate) fn take(&mut self) -> String {
+        let whole = self.whole();
         self.clear();
         if !whole.trim().is_empty() && self.history.last() != Some(&whole) {
             self.history.push(whole.clone());

@@ -150,6 +150,7 @@ pub async fn run(
     for name in hidden {
         app.note(Tone::Warning, format!("/{name} is a command of the terminal; another one of that name is hidden"));
     }
+    app.give_keys(options.session.shortcuts().await?);
     for notice in options.notices {
         app.note(Tone::Warning, notice);
     }

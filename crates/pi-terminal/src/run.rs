@@ -37,6 +37,7 @@ pub async fn drive(app: &mut App, device: &mut Device, link: &mut Link, colours:
     let (width, height) = device.size();
     let mut stage = Stage { painter: Painter::new(colours, width, height), begun: Instant::now(), wish: None };
     stage.draw(app, device)?;
+    stage.tell_text(app, link);
     let mut beat = interval(BEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut glance = interval(GLANCE);
@@ -116,6 +117,8 @@ impl Stage {
             Input::Resize => Vec::new(),
             Input::Terminated => vec![Action::Leave(Wish::Terminated)],
         };
+        // Whoever is asked to do something may look at it.
+        self.tell_text(app, link);
         for action in actions {
             match action {
                 Action::Leave(wish) => self.wish = Some(wish),
@@ -143,6 +146,16 @@ impl Stage {
         for _ in 1..MOST_AT_ONCE {
             let Ok(report) = link.reports.try_recv() else { break };
             self.report(&report, app);
+        }
+        self.tell_text(app, link);
+    }
+
+    /// Tells what stands in the editor, if that is something else.
+    fn tell_text(&self, app: &mut App, link: &Link) {
+        if let Some(action) = app.changed_text()
+            && let Err(unsent) = link.actions.try_send(action)
+        {
+            app.give_up(&unsent.into_inner());
         }
     }
 

@@ -181,7 +181,7 @@ impl Service {
         }
     }
 
-    /// Tells which models and commands there are now, and how things are looked at.
+    /// Tells which models, commands and keys there are now, and how things are looked at.
     async fn offer(self) {
         // Of a session that is gone nobody wants anything.
         let (Ok(models), Ok(commands)) = (self.models().await, self.session.commands().await) else { return };
@@ -190,7 +190,8 @@ impl Service {
         let commands = commands.into_iter().filter_map(of_extension).chain(from_files).collect();
         let (commands, _) = commands::visible(commands);
         let drawn_tools = self.session.drawn_tools().await.unwrap_or_default();
-        self.tell(Report::Offers { models, commands, drawn_tools }).await;
+        let shortcuts = self.session.shortcuts().await.unwrap_or_default();
+        self.tell(Report::Offers { models, commands, drawn_tools, shortcuts }).await;
         self.tell(Report::Manner { theme: Box::new(theme), thoughts }).await;
     }
 
@@ -297,6 +298,15 @@ impl Service {
                 Ok(()) | Err(KeyFault::NotOpen { .. }) => Ok(None),
                 Err(fault) => Err(fault.to_string()),
             },
+            Action::Wrote { text, after } => session.note_editor(text, after).await.map(|()| None).map_err(gone),
+            Action::PressShortcut(key) => {
+                let pressed = session.press_shortcut(key.clone()).await;
+                self.tell(Report::Answered(key.clone())).await;
+                match pressed.map_err(gone)? {
+                    true => Ok(None),
+                    false => Err(format!("no extension has the key {key} any more")),
+                }
+            }
             Action::Draw { place, rendering } => {
                 // Of a session that is gone nobody draws anything.
                 let lines = session.draw(*rendering).await.unwrap_or_default();

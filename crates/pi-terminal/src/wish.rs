@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use pi_envelope::Envelope;
 use pi_session::{
-    Departure, Exposure, Journey, Press, Rendering, Switch, Went,
+    Departure, Exposure, GuestShortcut, Journey, Press, Rendering, Switch, Went,
     directory::{ForkPoint, Stored},
     export::Form,
     extensions::Extension,
@@ -90,6 +90,13 @@ pub enum Action {
         request: RequestId,
         answer: Answer,
     },
+    /// What stands in the editor now, after an extension has put its last text there.
+    Wrote {
+        text: String,
+        after: Option<RequestId>,
+    },
+    /// A key that an extension has.
+    PressShortcut(String),
     /// A key for a component that an extension draws, or the room that there is for it.
     Press {
         request: RequestId,
@@ -204,7 +211,7 @@ pub enum Report {
         listing: Listing,
     },
     TakenBack(Vec<String>),
-    /// What came of a text that was said is there: a command has ended.
+    /// What came of a text that was said, or of a key of an extension, is there: it has ended.
     Answered(String),
     /// What waited for its turn in a run that ended before; it comes back.
     Unsent(Vec<String>),
@@ -222,12 +229,14 @@ pub enum Report {
         theme: Box<Theme>,
         thoughts: Thoughts,
     },
-    /// Extensions brought other models or commands, or files were read anew; these are all that there are now.
+    /// Extensions brought other models, commands or keys, or files were read anew; these are all that there are now.
     Offers {
         models: Vec<Model>,
         commands: Vec<Command>,
         /// Tools that extensions draw.
         drawn_tools: Vec<String>,
+        /// Keys that extensions want.
+        shortcuts: Vec<GuestShortcut>,
     },
     ForkPoints(Vec<Point>),
     Tree(Vec<Point>),

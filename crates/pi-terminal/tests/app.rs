@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use pi_session::{
-    Exposure, ExtensionTier, Journey, Press, ResultState, State, Subject, Summarise, Switch, Went,
+    Exposure, ExtensionTier, GuestShortcut, Journey, Press, ResultState, State, Subject, Summarise, Switch, Went,
     directory::{ForkPoint, Stored},
     export::Form,
     extensions::{Extension, Phase},
@@ -455,13 +455,84 @@ fn offers_of_extensions_take_the_place_of_those_before() {
         hint: None,
         kind: CommandKind::Extension,
     };
-    let offers =
-        Report::Offers { models: vec![model("one"), model("three")], commands: vec![command], drawn_tools: Vec::new() };
+    let (models, commands) = (vec![model("one"), model("three")], vec![command]);
+    let offers = Report::Offers { models, commands, drawn_tools: Vec::new(), shortcuts: Vec::new() };
     app.report(&offers, Duration::ZERO);
     assert_eq!(press(&mut app, "<ctrl+p>"), [cycle("three")]);
     press(&mut app, "/dep");
     assert!(shows(&mut app, "→ /deploy  ship it"));
     assert_eq!(press(&mut app, "loy<esc><enter>"), [say("/deploy", When::Steer)]);
+}
+
+/// An app in which an extension wants these keys.
+fn give_keys(app: &mut App, chords: &[&str]) {
+    let shortcut = |chord: &&str| GuestShortcut {
+        guest: "porter".into(),
+        chord: (*chord).to_owned(),
+        description: Some(format!("Does {chord}")),
+    };
+    let shortcuts = chords.iter().map(shortcut).collect();
+    let (models, commands) = (vec![model("one")], Vec::new());
+    app.report(&Report::Offers { models, commands, drawn_tools: Vec::new(), shortcuts }, Duration::ZERO);
+}
+
+#[test]
+fn key_of_an_extension_runs_what_it_wants_whatever_is_written() {
+    let mut app = app();
+    give_keys(&mut app, &["ctrl+shift+x", "alt+p"]);
+    let pressed = |chord: &str| Action::PressShortcut(chord.to_owned());
+    assert_eq!(press(&mut app, "/mo<alt+p><ctrl+X><ctrl+x>"), [pressed("alt+p"), pressed("ctrl+shift+x")]);
+    assert!(shows(&mut app, "alt+p and 1 more"), "{:#?}", screen(&mut app));
+    assert_eq!(press(&mut app, "<esc><esc>"), [Action::Abort]);
+    for chord in ["alt+p", "ctrl+shift+x"] {
+        app.report(&Report::Answered(chord.to_owned()), Duration::ZERO);
+    }
+    assert!(!shows(&mut app, "esc to stop"));
+    press(&mut app, "<ctrl+c>/hotkeys<enter>");
+    assert!(shows(&mut app, "Does alt+p (extension porter)"), "{:#?}", screen(&mut app));
+    give_keys(&mut app, &[]);
+    assert_eq!(press(&mut app, "<alt+p>"), []);
+}
+
+#[test]
+fn key_of_the_chat_stays_its_own_and_that_is_told_once() {
+    let mut app = app();
+    for _ in 0..2 {
+        give_keys(&mut app, &["ctrl+c", "enter", "x", "ctrl+a"]);
+    }
+    let lines = |app: &mut App, word: &str| -> Vec<String> {
+        let lines = app.frame(100, 24, Duration::ZERO).finished;
+        lines.iter().map(ToString::to_string).filter(|line| line.contains(word)).collect()
+    };
+    let told = lines(&mut app, "porter");
+    let kept = |key: &str| format!("▌ {key} stays a key of the chat; extension porter wanted it");
+    let given = "▌ ctrl+a is a key of extension porter now, and not of the editor".to_owned();
+    assert_eq!(told, [kept("ctrl+c"), kept("enter"), kept("x"), given]);
+    assert_eq!(
+        press(&mut app, "x<enter><ctrl+a>"),
+        [say("x", When::Steer), Action::PressShortcut("ctrl+a".to_owned())]
+    );
+    press(&mut app, "/hotkeys<enter>");
+    assert_eq!(lines(&mut app, "Does "), ["ctrl+a                Does ctrl+a (extension porter)"]);
+}
+
+#[test]
+fn what_stands_in_the_editor_is_told_once_with_the_last_text_of_an_extension() {
+    let wrote =
+        |text: &str, after: Option<&str>| Some(Action::Wrote { text: text.to_owned(), after: after.map(Into::into) });
+    let mut app = app();
+    assert_eq!(app.changed_text(), wrote("", None));
+    press(&mut app, "ab");
+    assert_eq!(app.changed_text(), wrote("ab", None));
+    assert_eq!(app.changed_text(), None);
+    let text = json!({ "type": "extension_ui_request", "requestId": "u1", "method": "setEditorText", "text": "ab" });
+    hear(&mut app, text);
+    let told = app.changed_text();
+    assert_eq!(told, wrote("ab", Some("u1")));
+    app.give_up(&told.unwrap());
+    assert_eq!(app.changed_text(), wrote("ab", Some("u1")));
+    app.paste(&"line\n".repeat(12));
+    assert_eq!(app.changed_text(), wrote(&format!("ab{}", "line\n".repeat(12)), Some("u1")));
 }
 
 #[test]

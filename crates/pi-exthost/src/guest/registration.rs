@@ -206,6 +206,27 @@ pub struct Shortcut {
     pub description: Option<String>,
 }
 
+/// What can be held down with a key.
+const HELD: [&str; 4] = ["ctrl", "alt", "shift", "super"];
+
+/// The name of a key in the one way in which two names of the same key are equal: `Shift+Ctrl+P` is `ctrl+shift+p`.
+pub fn chord(name: &str) -> String {
+    let name = name.to_lowercase();
+    let (mut rest, mut held) = (name.as_str(), [false; HELD.len()]);
+    while let Some((word, behind)) = rest.split_once('+').filter(|(_, behind)| !behind.is_empty()) {
+        let Some(place) = HELD.iter().position(|known| *known == word) else { break };
+        held[place] = true;
+        rest = behind;
+    }
+    let key = match rest {
+        "esc" => "escape",
+        "return" => "enter",
+        other => other,
+    };
+    let held = HELD.iter().zip(held).filter(|(_, is_held)| *is_held);
+    held.map(|(word, _)| format!("{word}+")).collect::<String>() + key
+}
+
 /// A type of custom messages that the guest draws.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RendererOffer {

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     guest::{
-        CommandCall, CommandOffer, GuestFault, GuestId, ProviderOffer, RefusedTool, Registration, Rendering,
-        StreamCall, Suggestion, ToolAnswer, ToolInvocation, ToolOffer,
+        CommandCall, CommandOffer, GuestFault, GuestId, ProviderOffer, RefusedTool, Registration, Rendering, Shortcut,
+        StreamCall, Suggestion, ToolAnswer, ToolInvocation, ToolOffer, chord,
     },
     incident::{During, Trouble},
     port::ControlPass,
@@ -38,6 +38,15 @@ pub struct GuestCommand {
     /// What a person types: the name that the guest chose, with a number behind it if an earlier guest chose the same.
     pub typed: String,
     pub offer: CommandOffer,
+}
+
+/// A key that means something to a guest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestShortcut {
+    pub guest: GuestId,
+    /// As [`chord`] writes it.
+    pub chord: String,
+    pub description: Option<String>,
 }
 
 /// A provider of models that a guest registered.
@@ -135,14 +144,32 @@ impl Guests {
         self.commands().into_iter().find(|command| command.typed == wanted)
     }
 
-    /// Tells the guest that registered the key. Answers whether anybody did.
+    /// Every key that is somebody's; of several guests that want one, however they write it, that which was attached first
+    /// has it.
+    pub fn shortcuts(&self) -> Vec<GuestShortcut> {
+        let mut shortcuts: Vec<GuestShortcut> = Vec::new();
+        for registration in self.registrations() {
+            for Shortcut { key, description } in &registration.shortcuts {
+                let chord = chord(key);
+                if shortcuts.iter().all(|known| known.chord != chord) {
+                    let (guest, description) = (registration.id.clone(), description.clone());
+                    shortcuts.push(GuestShortcut { guest, chord, description });
+                }
+            }
+        }
+        shortcuts
+    }
+
+    /// Tells the guest whose key it is, and waits until it has done what it does then. Answers whether it is anybody's.
     pub async fn press_shortcut(&self, key: &str, cancel: &CancellationToken) -> bool {
-        let Some(attached) =
-            self.offering(|registration| registration.shortcuts.iter().any(|shortcut| shortcut.key == key))
-        else {
-            return false;
-        };
-        let (key, during) = (key.to_owned(), During::Shortcut { key: key.to_owned() });
+        let wanted = chord(key);
+        let found = self.attached().iter().find_map(|attached| {
+            let registration = attached.registration();
+            let shortcut = registration.shortcuts.iter().find(|shortcut| chord(&shortcut.key) == wanted)?;
+            Some((attached.clone(), shortcut.key.clone()))
+        });
+        let Some((attached, key)) = found else { return false };
+        let during = During::Shortcut { key: key.clone() };
         let pressed = attached.run(during, attached.untimed(cancel), |guest, ask| guest.press_shortcut(key, ask)).await;
         // Reported there; a key that came to nothing has no other consequence.
         drop(pressed);
@@ -205,14 +232,12 @@ impl Guests {
         let mut collisions = Vec::new();
         for registration in self.registrations() {
             for (kind, name) in names(&registration) {
-                match owners.get(&(kind, name.to_owned())) {
-                    None => drop(owners.insert((kind, name.to_owned()), registration.id.clone())),
-                    Some(kept) => collisions.push(Collision {
-                        kind,
-                        name: name.to_owned(),
-                        kept: kept.clone(),
-                        dropped: registration.id.clone(),
-                    }),
+                match owners.get(&(kind, name.clone())) {
+                    None => drop(owners.insert((kind, name), registration.id.clone())),
+                    Some(kept) => {
+                        let (kept, dropped) = (kept.clone(), registration.id.clone());
+                        collisions.push(Collision { kind, name, kept, dropped });
+                    }
                 }
             }
         }
@@ -224,12 +249,12 @@ impl Guests {
     }
 }
 
-fn names(registration: &Registration) -> impl Iterator<Item = (Kind, &str)> {
-    let tools = registration.tools.iter().map(|tool| (Kind::Tool, tool.definition.name.as_str()));
-    let commands = registration.commands.iter().map(|command| (Kind::Command, command.definition.name.as_str()));
-    let shortcuts = registration.shortcuts.iter().map(|shortcut| (Kind::Shortcut, shortcut.key.as_str()));
-    let renderers = registration.renderers.iter().map(|renderer| (Kind::Renderer, renderer.custom_type.as_str()));
-    let providers = registration.providers.iter().map(|provider| (Kind::Provider, provider.name.as_str()));
+fn names(registration: &Registration) -> impl Iterator<Item = (Kind, String)> {
+    let tools = registration.tools.iter().map(|tool| (Kind::Tool, tool.definition.name.clone()));
+    let commands = registration.commands.iter().map(|command| (Kind::Command, command.definition.name.clone()));
+    let shortcuts = registration.shortcuts.iter().map(|shortcut| (Kind::Shortcut, chord(&shortcut.key)));
+    let renderers = registration.renderers.iter().map(|renderer| (Kind::Renderer, renderer.custom_type.clone()));
+    let providers = registration.providers.iter().map(|provider| (Kind::Provider, provider.name.clone()));
     tools.chain(commands).chain(shortcuts).chain(renderers).chain(providers)
 }
 

@@ -105,6 +105,19 @@ async fn first_registration_of_a_name_wins_and_the_collision_is_told() {
 }
 
 #[tokio::test]
+async fn key_has_one_owner_however_it_is_written() {
+    let house =
+        House::new(&["shortcut shift+ctrl+X\nname first", "shortcut ctrl+shift+x\nshortcut alt++\nshortcut Esc"]);
+    let owners: Vec<_> =
+        house.guests.shortcuts().into_iter().map(|shortcut| format!("{} {}", shortcut.guest, shortcut.chord)).collect();
+    assert_eq!(owners, ["a ctrl+shift+x", "b alt++", "b escape"]);
+    let told: Vec<_> = house.guests.collisions().iter().map(Collision::to_string).collect();
+    assert_eq!(told, ["the key ctrl+shift+x is that of extension a; b wanted it too"]);
+    assert!(house.guests.press_shortcut("ctrl+shift+x", &CancellationToken::new()).await);
+    assert_eq!(house.session.asked(), ["a name first"]);
+}
+
+#[tokio::test]
 async fn numbered_commands_are_found() {
     let house = House::new(&["command go\nname first", "command go\nname second"]);
     let never = CancellationToken::new();
@@ -218,7 +231,7 @@ async fn shortcuts_renderers_and_streams_go_to_their_guest() {
     let house =
         House::new(&["shortcut ctrl+p\nname pressed", "renderer card\ndraw one\ndraw two", "provider p\nanswer hi"]);
     let never = CancellationToken::new();
-    assert!(house.guests.press_shortcut("ctrl+p", &never).await);
+    assert!(house.guests.press_shortcut("Ctrl+P", &never).await);
     assert!(!house.guests.press_shortcut("ctrl+q", &never).await);
     assert_eq!(house.session.asked(), ["a name pressed"]);
     let message = json!({ "role": "custom", "customType": "card", "content": "", "display": true, "timestamp": 1 });

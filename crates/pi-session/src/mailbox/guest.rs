@@ -26,7 +26,7 @@ use pi_transcript::{
     drawn::Span,
     event::CompactionResult,
     message::AssistantMessage,
-    question::{Approval, Asked, NotifyType},
+    question::{Announcement, Approval, Asked, NotifyType},
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -78,8 +78,7 @@ impl Mailbox {
             Request::Tools(reply) => answer(reply, Ok(self.tool_infos())),
             Request::Commands(reply) => answer(reply, Ok(self.command_infos())),
             Request::Models(reply) => answer(reply, Ok(self.model_infos())),
-            // Who draws the editor is asked by whoever draws it; nobody does here.
-            Request::EditorText(reply) => answer(reply, Ok(None)),
+            Request::EditorText(reply) => answer(reply, Ok(self.editor.text())),
             Request::AppendEntry { custom_type, data, reply } => answer(reply, self.append_custom(custom_type, data)),
             Request::SendMessage { message, delivery, trigger_turn, reply } => {
                 let message = draft::custom(&from, message, (self.parts.now)().unix_millis());
@@ -113,8 +112,7 @@ impl Mailbox {
             Request::Ask(asked, reply) => self.ask(from, asked, reply),
             Request::AskApproval(approval, asked, reply) => self.ask_approval(approval, asked, reply),
             Request::Announce(announcement, reply) => {
-                self.traces.note(&from, &announcement);
-                self.parts.questions.announce(&from, announcement);
+                self.announce(&from, announcement);
                 answer(reply, Ok(()));
             }
             Request::Tell(notice, reply) => {
@@ -135,6 +133,23 @@ impl Mailbox {
             }
             Request::Quit(reply) => self.quit(from, reply),
             Request::Control(control, pass, reply) => self.control(from, control, pass, reply),
+        }
+    }
+
+    /// Shows what an extension tells, and keeps what others may ask for.
+    fn announce(&mut self, from: &GuestId, announcement: Announcement) {
+        self.traces.note(from, &announcement);
+        let written = match &announcement {
+            Announcement::SetEditorText { text } => Some(text.clone()),
+            Announcement::Notify { .. }
+            | Announcement::SetStatus { .. }
+            | Announcement::SetWidget { .. }
+            | Announcement::SetTitle { .. }
+            | Announcement::SetWorkingMessage { .. } => None,
+        };
+        let told = self.parts.questions.announce(from, announcement);
+        if let (Some(text), Some(id)) = (written, told) {
+            self.editor.change(text, id);
         }
     }
 

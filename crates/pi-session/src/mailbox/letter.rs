@@ -7,6 +7,7 @@ use pi_exthost::{
     GuestId,
     drawings::{KeyFault, Press},
     guest::Rendering,
+    guests::GuestShortcut,
     port,
     questions::{AnswerFault, OpenQuestion},
 };
@@ -94,6 +95,12 @@ pub(crate) enum Request {
     Commands(oneshot::Sender<Vec<port::CommandInfo>>),
     /// Every model that can be asked.
     Models(oneshot::Sender<Vec<Arc<Choice>>>),
+    /// What stands in the editor, and after which change of an extension.
+    NoteEditor(String, Option<RequestId>, oneshot::Sender<()>),
+    /// Every key of extensions.
+    Shortcuts(oneshot::Sender<Vec<GuestShortcut>>),
+    /// Answered when what is done at it is done: whether it is anybody's.
+    PressShortcut(String, oneshot::Sender<bool>),
     /// Every model that could be asked if it had a credential.
     LackingModels(oneshot::Sender<Vec<LackingModel>>),
     /// The variables in which a credential for this model was looked for in vain.

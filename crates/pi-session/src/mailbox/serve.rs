@@ -46,6 +46,12 @@ impl Mailbox {
             Request::EditQueue(revision, edits, reply) => self.edit_queue(revision, &edits, reply),
             Request::Commands(reply) => answer(reply, self.command_infos()),
             Request::Models(reply) => answer(reply, self.usable_models()),
+            Request::NoteEditor(text, after, reply) => {
+                self.editor.note(text, after.as_ref());
+                answer(reply, ());
+            }
+            Request::Shortcuts(reply) => answer(reply, self.parts.guests.shortcuts()),
+            Request::PressShortcut(key, reply) => self.press_shortcut(key, reply),
             Request::LackingModels(reply) => answer(reply, self.lacking_models()),
             Request::Absence(provider, model, reply) => answer(reply, self.absence(&provider, &model)),
             Request::Complaints(reply) => answer(reply, self.complaints()),
@@ -117,6 +123,7 @@ impl Mailbox {
 
     /// Events from here on.
     fn subscribe(&mut self, reading: Reading) -> Subscription {
+        self.editor.begin_anew();
         let (subscriber, subscription) = herald::subscription(reading, &self.parts.brake);
         self.scribe.record(Vec::new(), Outgoing::Subscribe(subscriber));
         subscription
@@ -129,6 +136,16 @@ impl Mailbox {
         let questions = self.parts.questions.list_open();
         let drawings = self.parts.drawings.list_open();
         Reloaded { state: self.state(), messages, questions, drawings, events }
+    }
+
+    /// Does what an extension wants done at a key, beside whatever else goes on; it is stopped as commands are.
+    fn press_shortcut(&mut self, key: String, reply: tokio::sync::oneshot::Sender<bool>) {
+        let (begun, cancel) = (self.hearing.begun(), self.commands.child_token());
+        let guests = Arc::clone(&self.parts.guests);
+        self.asides.spawn(async move {
+            begun.await;
+            answer(reply, guests.press_shortcut(&key, &cancel).await);
+        });
     }
 
     /// Answers when all extensions have heard that the session has begun, and it has what they bring.

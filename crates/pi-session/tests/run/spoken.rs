@@ -86,6 +86,49 @@ async fn hanging_command_ends_when_somebody_aborts() {
 }
 
 #[tokio::test]
+async fn key_of_an_extension_runs_beside_a_run_and_says_how_it_failed() {
+    let scripts = ["guest g\nshortcut ctrl+x\nname pressed\nthrow no", "guest h\nshortcut alt+h\nheed"];
+    let (mut stage, guests) = Stage::with_guests([], &scripts).await;
+    let listed: Vec<_> = stage.session.shortcuts().await.unwrap().into_iter().map(|one| one.chord).collect();
+    assert_eq!(listed, ["ctrl+x", "alt+h"]);
+    assert_eq!(stage.session.press_shortcut("Ctrl+X".to_owned()).await, Ok(true));
+    let told = stage.until(|event| matches!(event, AgentEvent::ExtensionError { .. })).await;
+    assert!(told.ends_with("extension failed at shortcut:ctrl+x: no"), "{told}");
+    assert_eq!(stage.session.state().await.unwrap().name.as_deref(), Some("pressed"));
+    assert_eq!(stage.session.press_shortcut("ctrl+y".to_owned()).await, Ok(false));
+    let session = stage.session.clone();
+    let pressing = tokio::spawn(async move { session.press_shortcut("alt+h".to_owned()).await });
+    while guests[1].heard().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    stage.session.abort().await.unwrap();
+    assert_eq!(pressing.await.unwrap(), Ok(true));
+}
+
+#[tokio::test]
+async fn what_stands_in_the_editor_is_told_to_extensions_that_ask() {
+    let script = "guest g
+command look
+written
+command write
+announce {\"method\":\"setEditorText\",\"text\":\"a and b\"}
+written";
+    let (stage, guests) = Stage::with_guests([], &[script]).await;
+    let run = async |name: &str| stage.session.say(Utterance::new(name)).await.unwrap();
+    run("/look").await;
+    stage.session.note_editor("a".to_owned(), None).await.unwrap();
+    run("/look").await;
+    run("/write").await;
+    // What was typed before the extension wrote is of the past.
+    stage.session.note_editor("ax".to_owned(), None).await.unwrap();
+    run("/look").await;
+    let heard: Vec<_> = guests[0].heard().into_iter().filter(|line| line.starts_with("written")).collect();
+    let expected =
+        [r#"written None"#, r#"written Some("a")"#, r#"written Some("a and b")"#, r#"written Some("a and b")"#];
+    assert_eq!(heard, expected);
+}
+
+#[tokio::test]
 async fn commands_templates_and_collisions_are_listed() {
     let scripts = ["guest a\ncommand go\ndescribes Goes.\ncommand greet", "guest b\ncommand go\non input\ncommands"];
     let (stage, _) = Stage::with_guests([], &scripts).await;
@@ -291,8 +334,9 @@ async fn what_is_on_its_way_comes_back_and_is_never_said() {
         let expected = if scripts.is_empty() { &["then @a.txt this"][..] } else { &["start", "then @a.txt this"] };
         assert_eq!(written, expected);
         // It was queued if it arrived before it was wanted back, which is as good.
-        assert!(matches!(said, Ok(Prompted::Ran(Ending::Aborted) | Prompted::Queued(When::FollowUp))), "{said:?}");
-        assert_eq!(running.await.unwrap(), Ok(Prompted::Ran(Ending::Aborted)));
+        assert!(matches!(said, Ok(Prompted::TakenBack | Prompted::Queued(When::FollowUp))), "{said:?}");
+        let ended = if scripts.is_empty() { Prompted::Ran(Ending::Aborted) } else { Prompted::TakenBack };
+        assert_eq!(running.await.unwrap(), Ok(ended));
         stage.session.idle().await.unwrap();
         assert_eq!(stage.server.requests().len(), usize::from(scripts.is_empty()), "nothing more is asked");
         assert_eq!(stage.session.state().await.unwrap().waiting, pi_session::queue::Waiting::default());

@@ -1,12 +1,15 @@
 //! What extensions show beside the conversation.
 
-use pi_transcript::question::{Announcement, Asker, NotifyType, WidgetPlacement};
+use pi_transcript::{
+    RequestId,
+    question::{Announcement, Asker, NotifyType, WidgetPlacement},
+};
 
 use super::App;
 use crate::chat::Tone;
 
 impl App {
-    pub(super) fn announce(&mut self, asker: Option<&Asker>, announcement: &Announcement) {
+    pub(super) fn announce(&mut self, id: &RequestId, asker: Option<&Asker>, announcement: &Announcement) {
         match announcement {
             Announcement::Notify { message, notify_type } => {
                 let tone = match notify_type.unwrap_or_default() {
@@ -31,7 +34,10 @@ impl App {
             }
             Announcement::SetTitle { title } => self.title = Some(title.clone()),
             Announcement::SetWorkingMessage { message } => self.working_message.clone_from(message),
-            Announcement::SetEditorText { text } => self.editor.set(text),
+            Announcement::SetEditorText { text } => {
+                self.editor.set(text);
+                self.changed_by = Some(id.clone());
+            }
         }
     }
 }

@@ -95,7 +95,7 @@ impl App {
 
     fn hotkeys(&mut self) {
         let keys = commands::KEYS.iter().map(|(key, what)| ((*key).to_owned(), (*what).to_owned()));
-        let lines = self.table(keys.collect());
+        let lines = self.table(keys.chain(self.given_keys()).collect());
         self.print(lines);
     }
 

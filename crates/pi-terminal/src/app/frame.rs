@@ -107,12 +107,15 @@ impl App {
         }
     }
 
-    /// The command of an extension that runs for the longest time, and how many others there are.
+    /// The command or the key of an extension that runs for the longest time, and how many others there are.
     fn called_line(&self, look: &Look<'_>) -> Option<Line<'static>> {
         let first = self.called.first()?;
         let words = match self.called.len() - 1 {
             0 => first.text.lines().next().unwrap_or_default().to_owned(),
-            others => format!("/{} and {others} more", called(&first.text).unwrap_or_default()),
+            others => {
+                let name = called(&first.text).map_or_else(|| first.text.clone(), |name| format!("/{name}"));
+                format!("{name} and {others} more")
+            }
         };
         Some(turning(&words, first.since.unwrap_or(look.now), "esc to stop", look.theme.accent, look))
     }

@@ -72,6 +72,9 @@ impl App {
         if self.picker.is_some() {
             return self.picker_key(key);
         }
+        if let Some(action) = keys::chord(key).and_then(|chord| self.shortcut(chord)) {
+            return vec![action];
+        }
         if let Some(actions) = self.completion_key(key) {
             return actions;
         }
@@ -437,9 +440,12 @@ fn is_control(key: KeyEvent, letter: char) -> bool {
 /// Whether somebody who was told what leaving costs does something else instead: then they are told again.
 fn is_change_of_mind(action: &Action) -> bool {
     match action {
-        Action::Leave(_) | Action::FindFiles { .. } | Action::Suspend | Action::Press { .. } | Action::Draw { .. } => {
-            false
-        }
+        Action::Leave(_)
+        | Action::FindFiles { .. }
+        | Action::Suspend
+        | Action::Press { .. }
+        | Action::Draw { .. }
+        | Action::Wrote { .. } => false,
         Action::Say { .. }
         | Action::Abort
         | Action::AbortRetry
@@ -457,6 +463,7 @@ fn is_change_of_mind(action: &Action) -> bool {
         | Action::Reload
         | Action::Export { .. }
         | Action::Navigate(_)
+        | Action::PressShortcut(_)
         | Action::Fetch(_)
         | Action::Answer { .. } => true,
     }

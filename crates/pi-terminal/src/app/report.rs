@@ -37,8 +37,9 @@ impl App {
                 }
             }
             Report::Model(model) => self.take_model((**model).clone()),
-            Report::Offers { models, commands, drawn_tools } => {
+            Report::Offers { models, commands, drawn_tools, shortcuts } => {
                 self.chat.draw_tools(drawn_tools);
+                self.give_keys(shortcuts.clone());
                 self.models.clone_from(models);
                 self.set_commands(commands.clone());
             }
@@ -165,8 +166,8 @@ impl App {
             AgentEvent::ExtensionUiRequest { request_id, asker, request: UiRequest::Question(asked) } => {
                 self.dialogs.push_back(Dialog::in_chat(request_id.clone(), asker.as_ref(), asked, now));
             }
-            AgentEvent::ExtensionUiRequest { asker, request: UiRequest::Announcement(announcement), .. } => {
-                self.announce(asker.as_ref(), announcement);
+            AgentEvent::ExtensionUiRequest { request_id, asker, request: UiRequest::Announcement(announcement) } => {
+                self.announce(request_id, asker.as_ref(), announcement);
             }
             AgentEvent::ExtensionUiRender { request_id, lines, placement, .. } => {
                 self.components.render(request_id, lines, *placement);

@@ -130,6 +130,10 @@ impl Run<'_> {
                 let names: Vec<_> = infos.into_iter().map(|info| info.definition.name).collect();
                 self.guest.hear(format!("commands {}", names.join(" ")));
             }
+            Wish::Written => {
+                let text = conversation.editor_text().await?;
+                self.guest.hear(format!("written {text:?}"));
+            }
             Wish::Name(name) => conversation.set_name(name.clone()).await?,
             Wish::Label { entry, label } => conversation.set_label(entry.clone(), label.clone()).await?,
             Wish::Emit { channel, data } => conversation.emit(channel.clone(), data.clone()).await?,

@@ -122,6 +122,8 @@ pub enum Wish {
     Quit,
     /// `commands`: remembers what can be called.
     Commands,
+    /// `written`: remembers what stands in the editor.
+    Written,
 }
 
 /// When a section is played.
@@ -352,6 +354,7 @@ fn wish(word: &str, rest: &str) -> Result<Wish, String> {
         "type" => Wish::Type { delivery: enumerated(first)?, text: second.to_owned() },
         "quit" => Wish::Quit,
         "commands" => Wish::Commands,
+        "written" => Wish::Written,
         "name" => Wish::Name(text()),
         "label" => Wish::Label { entry: first.into(), label: second.to_owned() },
         "emit" => Wish::Emit { channel: first.to_owned(), data: json(second)? },
