@@ -35,7 +35,7 @@ pub(crate) struct McpAddArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
     /// How long a call may take without a sign of progress, in milliseconds
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) timeout: Option<u64>,
     /// For everybody who works on this project, in .mcp.json
     #[arg(long)]

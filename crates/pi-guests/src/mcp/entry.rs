@@ -131,7 +131,10 @@ impl Server {
         let call_time = match members.get("timeout") {
             None => None,
             Some(value) => {
-                Some(Duration::from_millis(value.as_u64().ok_or(EntryFault::Unexpected("timeout", "milliseconds"))?))
+                let milliseconds = value.as_u64().filter(|it| *it > 0);
+                Some(Duration::from_millis(
+                    milliseconds.ok_or(EntryFault::Unexpected("timeout", "milliseconds, 1 or more"))?,
+                ))
             }
         };
         let server = Self {
@@ -232,8 +235,9 @@ fn route(members: &Object, expand: Expand<'_>) -> Result<Route, EntryFault> {
     let url = text(members, "url")?.or(text(members, "httpUrl")?);
     let named = text(members, "type")?.or(text(members, "transport")?).map(transport).transpose()?;
     match (text(members, "command")?, url, named) {
-        (Some(_), Some(_), None) => Err(EntryFault::TwoRoutes),
-        (Some(command), _, None | Some(Transport::Stdio)) => Ok(Route::Process(ProcessRoute {
+        // Also where the transport chooses: people are shown one route, and would agree to both.
+        (Some(_), Some(_), _) => Err(EntryFault::TwoRoutes),
+        (Some(command), None, None | Some(Transport::Stdio)) => Ok(Route::Process(ProcessRoute {
             command: expand(command)?,
             arguments: texts(members, "args")?
                 .unwrap_or_default()
@@ -243,7 +247,7 @@ fn route(members: &Object, expand: Expand<'_>) -> Result<Route, EntryFault> {
             variables: table(members, "env", expand)?,
             folder: text(members, "cwd")?.map(expand).transpose()?,
         })),
-        (_, Some(url), _) => {
+        (None, Some(url), _) => {
             let url = expand(url)?;
             let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
             match scheme.as_deref() {
@@ -316,9 +320,9 @@ fn table(members: &Object, name: &'static str, expand: Expand<'_>) -> Result<BTr
     pairs.iter().filter(|(_, value)| !value.is_null()).map(pair).collect()
 }
 
-/// Of what decides which program speaks to us. Filters and time limits are not part of it.
+/// Of what decides which program speaks to us: all that [`route`] reads. Filters and time limits are not part of it.
 fn digest(members: &Object) -> String {
-    let decisive = ["command", "args", "env", "cwd", "url", "httpUrl", "headers"];
+    let decisive = ["command", "args", "env", "cwd", "type", "transport", "url", "httpUrl", "headers"];
     let kept: Object = members
         .iter()
         .filter(|(name, _)| decisive.contains(&name.as_str()))
@@ -331,5 +335,58 @@ fn digest(members: &Object) -> String {
 impl std::fmt::Debug for Route {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.kind())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(written: &Value) -> Result<Server, EntryFault> {
+        let read = Server::read("a", written, (Origin::Project, PathBuf::new()), &|_| None);
+        read.map(|(server, _)| server)
+    }
+
+    /// Everything that decides what is started or reached, each of it changed.
+    #[test]
+    fn whatever_decides_about_the_route_is_another_entry() {
+        let digest = |written: &Value| read(written).map(|server| server.digest);
+        let process = json!({ "command": "x", "type": "stdio" });
+        let http = json!({ "url": "https://h", "type": "http" });
+        for (before, member, value) in [
+            (&process, "command", json!("y")),
+            (&process, "args", json!(["a"])),
+            (&process, "env", json!({ "A": "1" })),
+            (&process, "cwd", json!("/")),
+            (&process, "type", Value::Null),
+            (&process, "transport", json!("http")),
+            (&http, "url", json!("https://other")),
+            (&http, "headers", json!({ "A": "1" })),
+            (&http, "httpUrl", json!("https://other")),
+            (&http, "type", json!("streamable-http")),
+        ] {
+            let mut after = before.clone();
+            after[member] = value;
+            assert_ne!(digest(&after), digest(before), "{member}");
+        }
+        let mut after = process.clone();
+        after["timeout"] = json!(5);
+        assert_eq!(digest(&after), digest(&process));
+    }
+
+    #[test]
+    fn entry_with_two_routes_is_refused_whatever_it_says_of_itself() {
+        for transport in [json!("http"), json!("stdio"), Value::Null] {
+            let both = json!({ "type": transport, "url": "https://h", "command": "x" });
+            assert_eq!(read(&both), Err(EntryFault::TwoRoutes), "{transport}");
+        }
+        // Some programs write what they do not have.
+        assert!(read(&json!({ "url": null, "command": "x" })).is_ok());
+    }
+
+    #[test]
+    fn time_for_a_call_is_some() {
+        let fault = read(&json!({ "command": "x", "timeout": 0 }));
+        assert_eq!(fault, Err(EntryFault::Unexpected("timeout", "milliseconds, 1 or more")));
     }
 }
