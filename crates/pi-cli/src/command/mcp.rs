@@ -68,14 +68,19 @@ fn unused_in(found: &Found) -> Vec<Unused> {
         Notice::Entry { name, file, fault } => {
             vec![Unused { name: name.clone(), file: file.clone(), why: fault.to_string() }]
         }
-        Notice::Untrusted(names) => {
-            let (file, why) = ("this project", "not trusted");
-            let one = |name: &String| Unused { name: name.clone(), file: file.to_owned(), why: why.to_owned() };
-            names.iter().map(one).collect()
+        Notice::Untrusted(names) => all_unused(names, "not trusted"),
+        Notice::Unclear { names, file } => {
+            all_unused(names, &format!("{file} cannot be read, and a name in it would be yours"))
         }
         Notice::Unreadable { .. } | Notice::Shadowed { .. } | Notice::Odd(_) => Vec::new(),
     };
     found.notices.iter().flat_map(unused).collect()
+}
+
+/// Servers of the project that are not used for one reason.
+fn all_unused(names: &[String], why: &str) -> Vec<Unused> {
+    let one = |name: &String| Unused { name: name.clone(), file: "this project".to_owned(), why: why.to_owned() };
+    names.iter().map(one).collect()
 }
 
 /// The server of this name, or why it cannot be used.

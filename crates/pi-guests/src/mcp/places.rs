@@ -4,6 +4,7 @@
 //! once it is trusted. A name that a person uses themselves is theirs, whatever a project says.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -46,6 +47,9 @@ pub enum Notice {
     Shadowed { name: String, file: String, kept: String },
     #[error("the MCP servers of this project are not started until it is trusted: {}", .0.join(", "))]
     Untrusted(Vec<String>),
+    /// Any of them may have a name of the person's.
+    #[error("the MCP servers of this project are not started while {file} cannot be read: {}", .names.join(", "))]
+    Unclear { names: Vec<String>, file: String },
     #[error("{0}")]
     Odd(String),
 }
@@ -111,19 +115,26 @@ impl Where {
 pub fn find(places: &Where, lookup: &dyn Fn(&str) -> Option<String>) -> Found {
     let lookup = &|name: &str| of_editors(name, &places.project, lookup).or_else(|| lookup(name));
     let mut found = Found::default();
-    let mut withheld = Vec::new();
+    let (mut withheld, mut unclear) = (Vec::new(), Vec::new());
+    // By whom each name was written first: whether or not its server can be used, it is theirs.
+    let mut taken: BTreeMap<String, String> = BTreeMap::new();
+    let mut unread_file = None;
     let mut all: Vec<_> = places.files().into_iter().map(|(origin, file)| (origin, file, false)).collect();
     all.extend(places.settings().into_iter().map(|(origin, file)| (origin, file, true)));
     // A person's own come first, wherever they are written.
     all.sort_by_key(|(origin, _, is_settings)| (*origin, *is_settings));
     for (origin, file, is_settings) in all {
         let shown = file.display().to_string();
-        let entries = match read(&file) {
+        let (entries, passed_over) = match entries(&file) {
             Ok(entries) => entries,
-            // Whoever reads the settings tells what is wrong with them.
-            Err(_) if is_settings => continue,
             Err(fault) => {
-                found.notices.push(Notice::Unreadable { file: shown, message: told(&fault) });
+                if origin == Origin::Person {
+                    unread_file = Some(shown.clone());
+                }
+                // Whoever reads the settings tells what is wrong with them.
+                if !is_settings {
+                    found.notices.push(Notice::Unreadable { file: shown, message: told(&fault) });
+                }
                 continue;
             }
         };
@@ -131,12 +142,20 @@ pub fn find(places: &Where, lookup: &dyn Fn(&str) -> Option<String>) -> Found {
             withheld.extend(entries.keys().cloned());
             continue;
         }
+        if origin == Origin::Project && unread_file.is_some() {
+            unclear.extend(entries.keys().cloned());
+            continue;
+        }
+        if let Some(name) = passed_over {
+            found.notices.push(Notice::Odd(format!("{shown}: {name} is not read, because {} is there", MEMBERS[0])));
+        }
         for (name, entry) in &entries {
-            if let Some(kept) = found.servers.iter().find(|server| server.name == safe_name(name)) {
-                let kept = kept.file.display().to_string();
+            if let Some(kept) = taken.get(&safe_name(name)) {
+                let kept = kept.clone();
                 found.notices.push(Notice::Shadowed { name: name.clone(), file: shown.clone(), kept });
                 continue;
             }
+            taken.insert(safe_name(name), shown.clone());
             match Server::read(name, entry, (origin, file.clone()), lookup) {
                 Ok((server, odd)) => {
                     found.servers.push(server);
@@ -150,6 +169,9 @@ pub fn find(places: &Where, lookup: &dyn Fn(&str) -> Option<String>) -> Found {
     }
     if !withheld.is_empty() {
         found.notices.push(Notice::Untrusted(withheld));
+    }
+    if let Some(file) = unread_file.filter(|_| !unclear.is_empty()) {
+        found.notices.push(Notice::Unclear { names: unclear, file });
     }
     found
 }
@@ -219,8 +241,14 @@ impl ChangeFault {
 
 /// The servers of a file; none if it is not there.
 fn read(file: &Path) -> Result<Object, ChangeFault> {
-    let mut document = document(file)?;
-    Ok(std::mem::take(section(&mut document.members)))
+    entries(file).map(|(servers, _)| servers)
+}
+
+/// The same, with the member that holds servers too and does not count.
+fn entries(file: &Path) -> Result<(Object, Option<&'static str>), ChangeFault> {
+    let mut members = document(file)?.members;
+    let passed_over = MEMBERS.into_iter().filter(|name| members.contains_key(*name)).nth(1);
+    Ok((std::mem::take(section(&mut members)), passed_over))
 }
 
 /// What stands in a file.
@@ -458,10 +486,39 @@ mod tests {
 
     #[test]
     fn file_that_cannot_be_read_costs_itself() {
-        let files = [("agent/mcp.json", "{,"), ("project/.mcp.json", r#"{"mcpServers":{"a":{"command":"x"}}}"#)];
-        let expected = ["a Project stdio x = ", "agent/mcp.json: key must be a string at line 1 column 2"];
+        let settings = ("agent/settings.json", r#"{"mcpServers":{"b":{"command":"x"}}}"#);
+        let files = [("agent/mcp.json", "{,"), settings];
+        let expected = ["b Person stdio x = ", "agent/mcp.json: key must be a string at line 1 column 2"];
         check(&files, true, &expected);
         check(&[("agent/mcp.json", r#"{"mcpServers":[]}"#)], true, &["agent/mcp.json: mcpServers: expected an object"]);
+    }
+
+    #[test]
+    fn name_of_a_person_stays_theirs_when_it_cannot_be_used() {
+        let projects = ("project/.mcp.json", r#"{"mcpServers":{"my gh":{"command":"evil"},"b":{"command":"x"}}}"#);
+        let persons = ("agent/mcp.json", r#"{"mcpServers":{"my-gh":{"command":"gh","env":{"T":"${UNSET}"}}}}"#);
+        let expected = [
+            "b Project stdio x = ",
+            "the MCP server my-gh of agent/mcp.json is not used: the variable UNSET is not set; set it, or write ${UNSET:-a value}",
+            "the MCP server my gh of project/.mcp.json is not used: agent/mcp.json has one of that name, which comes first",
+        ];
+        check(&[persons, projects], true, &expected);
+        // Where the names of the person are not known, any of the project's may be one.
+        let expected = [
+            "agent/mcp.json: key must be a string at line 1 column 2",
+            "the MCP servers of this project are not started while agent/mcp.json cannot be read: my gh, b",
+        ];
+        check(&[("agent/mcp.json", "{,"), projects], true, &expected);
+        let expected =
+            ["the MCP servers of this project are not started while agent/settings.json cannot be read: my gh, b"];
+        check(&[("agent/settings.json", "{,"), projects], true, &expected);
+    }
+
+    #[test]
+    fn servers_under_two_names_in_one_file_are_told() {
+        let both = r#"{"servers":{"a":{"command":"x"}},"mcpServers":{"b":{"command":"y"}}}"#;
+        let expected = ["b Person stdio y = ", "agent/mcp.json: servers is not read, because mcpServers is there"];
+        check(&[("agent/mcp.json", both)], true, &expected);
     }
 
     #[test]

@@ -159,7 +159,7 @@ fn agree(server: &Server, pins: &Pins, console: &mut Console) -> Result<(), Fail
 fn is_fault(notice: &Notice) -> bool {
     match notice {
         Notice::Unreadable { .. } | Notice::Entry { .. } => true,
-        Notice::Untrusted(_) | Notice::Shadowed { .. } | Notice::Odd(_) => false,
+        Notice::Untrusted(_) | Notice::Unclear { .. } | Notice::Shadowed { .. } | Notice::Odd(_) => false,
     }
 }
 
