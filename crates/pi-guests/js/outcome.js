@@ -1,4 +1,5 @@
 // What a handler returned, in the form of the protocol: one small function for each family of events.
+import { withoutEffect } from "pi:api/ui";
 
 const nothing = { family: "notice" };
 const text = (value) => ({ type: "text", text: String(value) });
@@ -22,7 +23,11 @@ export function draft({ customType, content, display, details }) {
 const paths = (given) => (given === undefined || given === null ? [] : typeof given === "string" ? [given] : Array.from(given, String));
 
 const families = {
-  session: (result) => (result?.cancel ? { action: "cancel" } : { action: "continue" }),
+  session(result) {
+    // Pi keeps the name for later, and does nothing with it.
+    if (result?.skipConversationRestore !== undefined) withoutEffect("skipConversationRestore");
+    return result?.cancel ? { action: "cancel" } : { action: "continue" };
+  },
   compaction(result) {
     if (result?.cancel) return { action: "cancel" };
     if (!result?.compaction) return { action: "continue" };
@@ -31,9 +36,9 @@ const families = {
   },
   tree(result) {
     if (result?.cancel) return { action: "cancel" };
-    const { summary, customInstructions, label } = result ?? {};
-    if (summary === undefined && customInstructions === undefined && label === undefined) return { action: "continue" };
-    return { action: "replace", summary: summary?.summary, details: summary?.details, instructions: customInstructions, label };
+    const { summary, customInstructions: instructions, replaceInstructions, label } = result ?? {};
+    if ([summary, instructions, replaceInstructions, label].every((given) => given === undefined)) return { action: "continue" };
+    return { action: "replace", summary: summary?.summary, details: summary?.details, instructions, replace_instructions: replaceInstructions, label };
   },
   input(result, event) {
     if (result?.action === "handled") return { action: "handled" };

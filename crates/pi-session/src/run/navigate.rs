@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pi_envelope::Purpose;
 use pi_exthost::verdict::TreeVerdict;
 use pi_extproto::hook::{
-    Hook,
+    Hook, TreeSummary,
     event::{
         Event,
         payload::{SessionBeforeTreeEvent, SessionTreeEvent, TreePreparation},
@@ -42,13 +42,13 @@ impl Run {
         let farewell = match self.parts.guests.before_tree(event, &self.cancel).await {
             TreeVerdict::Cancelled { .. } => return Err(NavigateError::Aborted),
             TreeVerdict::Replaced { by: _, summary } => {
-                label = summary.label.or(label);
+                label = summary.label.clone().or(label);
                 match summary.summary {
                     Some(text) => Some(Farewell { summary: text, details: summary.details, by: Author::Extension }),
-                    None => self.say_farewell(&journey, &left, summary.instructions.as_deref()).await?,
+                    None => self.say_farewell(&left, wishes(&journey.summarise, Some(&summary))).await?,
                 }
             }
-            TreeVerdict::Proceed => self.say_farewell(&journey, &left, None).await?,
+            TreeVerdict::Proceed => self.say_farewell(&left, wishes(&journey.summarise, None)).await?,
         };
         let text = self.read(survey.editor.as_slice()).await?.first().and_then(|kept| typed(kept));
         // Whoever ended it meanwhile stays where he is.
@@ -84,17 +84,10 @@ impl Run {
 
     async fn say_farewell(
         &mut self,
-        journey: &Journey,
         left: &[Arc<Kept>],
-        instructions: Option<&str>,
+        wishes: Option<Wishes<'_>>,
     ) -> Result<Option<Farewell>, NavigateError> {
-        let wishes = match (&journey.summarise, instructions) {
-            (Summarise::No, _) => return Ok(None),
-            (_, Some(instructions)) => Wishes::Also(instructions),
-            (Summarise::With(instructions), None) => Wishes::Also(instructions),
-            (Summarise::Instead(instructions), None) => Wishes::Instead(instructions),
-            (Summarise::Yes, None) => Wishes::None,
-        };
+        let Some(wishes) = wishes else { return Ok(None) };
         let terms = self.desk.terms().await?;
         let Some(branch) = branch::prepare(left, &terms.compaction, terms.choice.model().context_window) else {
             return Ok(None);
@@ -145,12 +138,33 @@ fn typed(kept: &Kept) -> Option<String> {
     Some(user.content.text())
 }
 
-fn preparation(journey: &Journey, survey: &Survey, left: &[Arc<Kept>]) -> TreePreparation {
-    let (instructions, replaces) = match &journey.summarise {
+/// What the summary is asked for with; `None` if there is to be none. Of instructions and of whether they stand instead of our
+/// own words each is the extension's where it says something of it.
+fn wishes<'a>(summarise: &'a Summarise, changed: Option<&'a TreeSummary>) -> Option<Wishes<'a>> {
+    if *summarise == Summarise::No {
+        return None;
+    }
+    let (instructions, replaces) = instructions(summarise);
+    let instructions = changed.and_then(|changed| changed.instructions.as_deref()).or(instructions);
+    let replaces = changed.and_then(|changed| changed.replace_instructions).unwrap_or(replaces);
+    Some(match instructions.filter(|text| !text.trim().is_empty()) {
+        Some(instructions) if replaces => Wishes::Instead(instructions),
+        Some(instructions) => Wishes::Also(instructions),
+        None => Wishes::None,
+    })
+}
+
+/// What a person wants minded, and whether that stands instead of our own words.
+fn instructions(summarise: &Summarise) -> (Option<&str>, bool) {
+    match summarise {
         Summarise::No | Summarise::Yes => (None, false),
-        Summarise::With(instructions) => (Some(instructions.clone()), false),
-        Summarise::Instead(instructions) => (Some(instructions.clone()), true),
-    };
+        Summarise::With(instructions) => (Some(instructions), false),
+        Summarise::Instead(instructions) => (Some(instructions), true),
+    }
+}
+
+fn preparation(journey: &Journey, survey: &Survey, left: &[Arc<Kept>]) -> TreePreparation {
+    let (instructions, replaces) = instructions(&journey.summarise);
     TreePreparation {
         target_id: journey.target.clone(),
         old_leaf_id: survey.from.clone(),
@@ -160,7 +174,7 @@ fn preparation(journey: &Journey, survey: &Survey, left: &[Arc<Kept>]) -> TreePr
             .map(|kept| serde_json::to_value(kept.to_entry()).expect("an entry is JSON"))
             .collect(),
         user_wants_summary: journey.summarise != Summarise::No,
-        custom_instructions: instructions,
+        custom_instructions: instructions.map(str::to_owned),
         replace_instructions: replaces.then_some(true),
         label: journey.label.clone(),
     }

@@ -89,6 +89,29 @@ async fn summary_of_what_is_left_goes_along() {
 }
 
 #[tokio::test]
+async fn extension_says_whether_its_instructions_stand_instead_of_the_usual_ones() {
+    let told = |outcome: &str| format!("{{\"family\":\"tree\",\"outcome\":{{\"action\":\"replace\",{outcome}}}}}");
+    let usual = "a branch that the user left";
+    for (summarise, outcome, has_usual) in [
+        (Summarise::Yes, r#""instructions":"mind names","replace_instructions":true"#, false),
+        (Summarise::Yes, r#""instructions":"mind names""#, true),
+        (Summarise::With("mind names".to_owned()), r#""replace_instructions":true"#, false),
+        (Summarise::Instead("mind names".to_owned()), r#""replace_instructions":false"#, true),
+        (Summarise::Instead("nothing".to_owned()), r#""instructions":"mind names""#, false),
+    ] {
+        let script = format!("guest g\non session_before_tree\noutcome {}", told(outcome));
+        let answers = ["One.", "Two.", "It went on."].map(|text| Answer::new().text(text).reply());
+        let (mut stage, _) = Stage::with_guests(answers, &[&script]).await;
+        stage.play("first").await;
+        stage.play("second").await;
+        let second = entry(&stage, "second").await;
+        stage.session.navigate(to(second, summarise.clone())).await.unwrap();
+        let asked = stage.server.requests()[2].json()["messages"].to_string();
+        assert_eq!((asked.contains("mind names"), asked.contains(usual)), (true, has_usual), "{summarise:?}: {asked}");
+    }
+}
+
+#[tokio::test]
 async fn nobody_goes_to_what_is_not_there_or_while_the_model_works() {
     let stage = Stage::new([Answer::new().hold().reply()]).await;
     let nowhere = EntryId::from("nowhere");

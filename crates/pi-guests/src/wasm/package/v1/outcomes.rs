@@ -35,7 +35,6 @@ impl Lift<ours::Outcome> for theirs::Outcome {
 
 lift! {
     record theirs::Summary => ours::Summary { summary, first_kept_entry_id, tokens_before, details }
-    record theirs::TreeSummary => ours::TreeSummary { summary, details, instructions, label }
     record theirs::DraftMessage => ours::DraftMessage { custom_type, content, display, details }
     record theirs::StartOutcome => ours::StartOutcome { message, system_prompt }
     record theirs::TurnOutcome => ours::TurnOutcome { entries, resume }
@@ -67,6 +66,19 @@ impl Lift<ours::TreeOutcome> for theirs::TreeOutcome {
             Self::Continue => ours::TreeOutcome::Continue,
             Self::Cancel => ours::TreeOutcome::Cancel,
             Self::Replace(summary) => ours::TreeOutcome::Replace(summary.lift()?),
+        })
+    }
+}
+
+impl Lift<ours::TreeSummary> for theirs::TreeSummary {
+    fn lift(self) -> Result<ours::TreeSummary, NotJson> {
+        let Self { summary, details, instructions, label } = self;
+        Ok(ours::TreeSummary {
+            summary: summary.lift()?,
+            details: details.lift()?,
+            instructions: instructions.lift()?,
+            replace_instructions: None,
+            label: label.lift()?,
         })
     }
 }
