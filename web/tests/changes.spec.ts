@@ -105,3 +105,24 @@ test("calls whose ids come again are shown with what came of each", async ({ pag
   await page.keyboard.press("Escape");
   await check();
 });
+
+test("of a path that is too long the name of the file is seen", async ({ page, desk }) => {
+  const path = `${Array.from({ length: 12 }, (_, index) => `folder-${index}`).join("/")}/name.txt`;
+  const write = (content: string) => ({ calls: [{ name: "write", arguments: { path, content } }] });
+  desk.model.says(write("one\n"), write("two\n"), { text: "Done." });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Write it");
+  await desk.settled(page);
+  const check = async (count: number) => {
+    const names = page.locator("main .path .name", { hasText: "name.txt" });
+    await expect(names).toHaveCount(count);
+    expect(await names.evaluateAll((all) => all.map((name) => [(name.parentElement as HTMLElement).title.endsWith("/name.txt"), name.scrollWidth - name.clientWidth]))).toEqual(Array(count).fill([true, 0]));
+  };
+  await check(3);
+  await desk.turn(page, "/diff");
+  await expect(page.locator("[data-file] .times")).toHaveText("2 times");
+  expect((await page.locator("[data-file] .times").boundingBox())?.height).toBeLessThan(30);
+  await check(2);
+});

@@ -318,6 +318,10 @@ test("the page speaks Chinese", async ({ browser }) => {
   await page.goto(made(files(everyKind())));
   await expect(page.getByRole("button", { name: "树图" })).toBeVisible();
   await expect(page.locator(".legend")).toContainText("系统提示");
+  const picture = { kind: "media", mediaType: "image", url: "https://example.com/a.png" };
+  await page.goto(made(files({ version: "1.0", messages: [{ id: "m", role: "user", timestamp: 1, segments: [picture] }] })));
+  await page.keyboard.press("t");
+  await expect(page.locator(".treemap .item").first()).toHaveAccessibleName(/^媒体: 图片/);
   await page.goto(made({ files: [{ name: "bad.json", text: '{"version":"1.0"}' }] }));
   await expect(page.locator(".problems li")).toContainText("缺少必需的成员");
   await context.close();

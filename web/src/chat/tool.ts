@@ -8,22 +8,24 @@ export interface Title {
   icon: IconName;
   verb: string;
   target: string;
+  /** Whether the end of the target is what tells. */
+  isPath: boolean;
 }
 
 export function titleOf(name: string, args: Record<string, JsonValue>): Title {
   const { target, ...title } = asWritten(name, args);
-  return { ...title, target: visible(target) };
+  return { isPath: false, ...title, target: visible(target) };
 }
 
-function asWritten(name: string, args: Record<string, JsonValue>): Title {
+function asWritten(name: string, args: Record<string, JsonValue>): Omit<Title, "isPath"> & { isPath?: true } {
   const text = (key: string) => (typeof args[key] === "string" ? args[key] : "");
   switch (name) {
     case "read":
-      return { icon: "read", verb: t("tool.read"), target: text("path") + range(args) };
+      return { icon: "read", verb: t("tool.read"), target: text("path") + range(args), isPath: true };
     case "write":
-      return { icon: "file", verb: t("tool.write"), target: text("path") };
+      return { icon: "file", verb: t("tool.write"), target: text("path"), isPath: true };
     case "edit":
-      return { icon: "write", verb: t("tool.edit"), target: text("path") };
+      return { icon: "write", verb: t("tool.edit"), target: text("path"), isPath: true };
     case "bash":
       return { icon: "shell", verb: t("tool.bash"), target: text("command") };
     case "grep":
@@ -31,7 +33,7 @@ function asWritten(name: string, args: Record<string, JsonValue>): Title {
     case "find":
       return { icon: "search", verb: t("tool.find"), target: [text("pattern"), text("path")].filter(Boolean).join(" · ") };
     case "ls":
-      return { icon: "folder", verb: t("tool.ls"), target: text("path") === "" ? "." : text("path") };
+      return { icon: "folder", verb: t("tool.ls"), target: text("path") === "" ? "." : text("path"), isPath: true };
     default:
       return { icon: "tool", verb: name === "" ? t("tool.other") : name, target: brief(args) };
   }

@@ -1,17 +1,17 @@
 /** What happened, in a sentence. */
 
 import { grouped } from "./model/amount";
-import type { CacheBreak, Change, Entry } from "./model/format";
+import type { CacheBreak, Change, Entry, Segment } from "./model/format";
 import { type Problem, problemText as textOf } from "./model/problem";
 import { inTheirs, type Sent } from "./model/strip";
-import { title } from "./model/treemap";
+import { type CallTargets, title } from "./model/treemap";
 import { kindName, w } from "./words";
 
 /** Where and why the cache broke, where both prompts are known. */
 export function breakText(cacheBreak: CacheBreak, all: readonly Entry[], before: readonly Entry[] = []): string {
   return causeText(cacheBreak, (change) => {
     const entry = find(all, change.after) ?? find(before, change.before);
-    return entry === undefined ? undefined : title(entry.segment);
+    return entry === undefined ? undefined : titleOf(entry.segment);
   });
 }
 
@@ -60,6 +60,11 @@ const MOSTLY = 0.5;
 
 function find(all: readonly Entry[], place: Change["after"]): Entry | undefined {
   return place && all.find((it) => it.place.message === place.message && it.place.segment === place.segment);
+}
+
+/** A segment in a few words; what nobody described is called by what it is. */
+export function titleOf(segment: Segment, calls?: CallTargets): string {
+  return segment.kind === "media" && segment.altText === undefined ? w(`media.${segment.mediaType}`) : title(segment, calls);
 }
 
 /** `+deploy -old ~read` */
