@@ -48,7 +48,7 @@ pub use self::{
     change::{Change, ChangeKind},
     guard::{capability_of, guard},
     media::{Exclusion, MediaKind, Unsendable, encode_blocks, takes, unsendable},
-    parameters::map_parameters,
+    parameters::{longest_answer, map_parameters},
     plain::{Plain, plain},
     tools::text_calls,
 };

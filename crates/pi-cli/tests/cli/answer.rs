@@ -93,6 +93,10 @@ fn prompt_that_is_larger_than_the_window_is_told_before_it_is_sent() {
     ");
     let fits = ask(&small, &running, "Hi");
     assert!(!fits.contains("window"), "{fits}");
+    // Not what was wished for counts, but what is sent: the model says at most 1,024.
+    let wide = world(&running, &[("context_window: 8192", "context_window: 2000")]);
+    let sent = ask(&wide, &running, "Hi --max-tokens 3000");
+    assert!(sent.contains("3000 is more than the model's 1024") && !sent.contains("window"), "{sent}");
     let dry: Value = serde_json::from_str(
         ask(&small, &running, "Why? --file long.txt --dry-run --json").lines().next().expect("a line"),
     )

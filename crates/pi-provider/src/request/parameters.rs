@@ -172,11 +172,19 @@ pub(super) fn tell_replaced(
 /// Adds declared defaults, and what must not be missing.
 fn fill(names: &Names<'_>, sent: &mut Vec<(String, Value)>, changes: &mut Changes) -> Result<(), CallError> {
     let has = |sent: &[(String, Value)], name: &str| sent.iter().any(|(sent, _)| sent == name);
+    let groups = &names.manifest.contract.request_mapping.exclusive_parameters;
+    let given = sent.len();
     // Most have neither, and it takes several lookups to tell what each is called here.
     let matters = |parameter: &Parameter| parameter.default.is_some() || parameter.required;
     for (name, parameter) in names.manifest.parameters.iter().filter(|(_, parameter)| matters(parameter)) {
         let standard = names.standard(name);
         if has(sent, standard) || names.obstacle(standard).is_some() {
+            continue;
+        }
+        // What a person says comes before a default that excludes it.
+        let excludes = |group: &&Vec<String>| group.iter().any(|name| has(&sent[..given], name));
+        let is_in = |group: &Vec<String>| group.iter().any(|name| name == standard);
+        if parameter.default.is_some() && groups.iter().filter(excludes).any(is_in) {
             continue;
         }
         if let Some(default) = &parameter.default {
@@ -196,6 +204,17 @@ fn fill(names: &Names<'_>, sent: &mut Vec<(String, Value)>, changes: &mut Change
         sent.push(("max_tokens".to_owned(), most.into()));
     }
     Ok(())
+}
+
+/// How long an answer may be, in tokens, as far as these parameters say it and the model can.
+pub fn longest_answer(manifest: &Manifest, entry: Option<&ModelEntry>, parameters: &Map<String, Value>) -> Option<u64> {
+    const STANDARD: &str = "max_tokens";
+    let names = Names::of(manifest, entry);
+    let (_, wanted) = parameters.iter().find(|(name, _)| names.standard(name) == STANDARD)?;
+    if names.obstacle(STANDARD).is_some() {
+        return None;
+    }
+    limited(&names, STANDARD, wanted.clone(), &mut Changes::default()).as_u64()
 }
 
 /// The limit of an answer where one must be given and nothing is known about the model.

@@ -1,9 +1,12 @@
 //! Standard parameters in a provider's names, checked and completed.
 
-use pi_provider::request::{Change, map_parameters};
+use pi_provider::{
+    Options,
+    request::{Change, map_parameters},
+};
 use serde_json::{Value, json};
 
-use crate::{MODEL, object, provider};
+use crate::{MODEL, ask, body, changes, object, provider, question};
 
 fn check(adapter: &str, manifest: Value, given: &Value, expected: Result<Value, &str>, expected_changes: &[&str]) {
     let manifest = provider(adapter, manifest);
@@ -32,6 +35,36 @@ fn declared_defaults_are_filled_in() {
     let added = ["added temperature: 1.0 is the declared default"];
     check("openai", declared(), &json!({"max_tokens": 5}), Ok(json!({"max_tokens": 5, "temperature": 1.0})), &added);
     check("openai", declared(), &json!({"temperature": 0.5}), Ok(json!({"temperature": 0.5})), &[]);
+}
+
+#[test]
+fn what_is_said_comes_before_a_default_that_excludes_it() {
+    let mut manifest = declared();
+    manifest["parameters"] = json!({
+        "temperature": {"type": "float", "default": 0.7},
+        "top_p": {"type": "float", "default": 0.9},
+        "seed": {"type": "integer", "default": 1},
+    });
+    let exclusive = json!([["temperature", "top_p"]]);
+    manifest["provider_contract"] = json!({"request_mapping": {"exclusive_parameters": exclusive}});
+    let seed = "added seed: 1 is the declared default";
+    let temperature = "added temperature: 0.7 is the declared default";
+    let top_p = "dropped top_p: the provider takes it only without temperature";
+    let check = |given: Value, expected: Value, told: &[&str]| {
+        let options = Options { parameters: object(&given), ..Options::plain() };
+        let request = ask(&provider("openai", manifest.clone()), &question(), &options).unwrap();
+        let mut sent = object(&body(&request));
+        sent.retain(|name, _| ["temperature", "top_p", "seed"].contains(&name.as_str()));
+        assert_eq!(
+            (Value::Object(sent), changes(&request.changes)),
+            (expected, told.iter().map(|it| (*it).to_owned()).collect())
+        );
+    };
+    check(json!({"top_p": 0.3}), json!({"top_p": 0.3, "seed": 1}), &[seed]);
+    check(json!({"temperature": 0.3}), json!({"temperature": 0.3, "seed": 1}), &[seed]);
+    check(json!({"top_p": 0.3, "temperature": 0.2}), json!({"temperature": 0.2, "seed": 1}), &[seed, top_p]);
+    let both = [temperature, "added top_p: 0.9 is the declared default", seed, top_p];
+    check(json!({}), json!({"temperature": 0.7, "seed": 1}), &both);
 }
 
 #[test]

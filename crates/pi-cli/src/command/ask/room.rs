@@ -1,7 +1,7 @@
 //! Whether the prompt fits into the model's window, before anything is sent and paid for.
 
 use pi_envelope::{Counted, Prompt, Purpose, Request, Tokens, project, stats};
-use pi_provider::{Options, tokens::counter};
+use pi_provider::{Options, request::longest_answer, tokens::counter};
 use pi_transcript::ModelId;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 /// token for every byte would fit.
 pub(super) fn shortage(prompt: &Prompt, options: &Options, chosen: &Chosen) -> Option<String> {
     let window = chosen.known.as_ref()?.context_window?;
-    let answer = options.parameters.get("max_tokens").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let answer = longest_answer(&chosen.entry.manifest, chosen.known.as_ref(), &options.parameters).unwrap_or(0);
     let most = |text: &str| Tokens { count: text.len() as u64, how: Counted::Estimated };
     if tokens(prompt, chosen, &most).saturating_add(answer) <= window {
         return None;
