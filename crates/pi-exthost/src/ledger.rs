@@ -9,6 +9,7 @@
 mod book;
 pub mod chain;
 pub(crate) mod flood;
+mod kept;
 mod line;
 pub(crate) mod pen;
 pub mod reading;
@@ -56,7 +57,7 @@ pub struct Settings {
     pub scenario: String,
     /// A file that has grown beyond this is put aside, and another begun.
     pub segment_bytes: u64,
-    /// Files that are kept, beside the one that is written; older ones are removed.
+    /// Files that are kept, beside the one that is written; older ones are removed but for what was decided in them.
     pub segments: usize,
     pub allowance: Allowance,
 }

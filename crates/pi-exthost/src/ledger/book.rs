@@ -21,11 +21,12 @@ use pi_transcript::json::{Digest, Extra};
 use super::{
     LedgerFault, Settings,
     chain::{self, Link},
+    kept,
     line::Line,
 };
 
 /// In whose name the ledger speaks of itself.
-const HOST: &str = "pi";
+pub(super) const HOST: &str = "pi";
 
 /// The ledger in the hands of its writer.
 #[derive(Debug)]
@@ -46,6 +47,8 @@ pub(super) struct Book {
     waiting: Vec<u8>,
     /// How many of them there are.
     lines: usize,
+    /// Files that are removed when the line that says so is on the disk.
+    surplus: Vec<PathBuf>,
 }
 
 /// The file that is written.
@@ -109,9 +112,11 @@ pub(super) fn thin_out(folder: &Path, keep: usize) -> io::Result<()> {
             remove(&aside)?;
         }
         remove(&path)?;
-        match remove(&head(folder, &session)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            removed => removed?,
+        for beside in [head(folder, &session), kept::path(folder, &session)] {
+            match remove(&beside) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed?,
+            }
         }
     }
     Ok(())
@@ -149,6 +154,7 @@ impl Book {
             next: found.next,
             waiting: Vec::new(),
             lines: 0,
+            surplus: Vec::new(),
         };
         if !found.torn.is_empty() {
             let data = json!({ "bytes": found.torn.len(), "digest": Digest::of(&found.torn) });
@@ -219,7 +225,8 @@ impl Book {
         self.length += self.waiting.len() as u64;
         self.waiting.clear();
         self.lines = 0;
-        self.mark()
+        self.mark()?;
+        self.remove_surplus()
     }
 
     /// Waits until everything is on the disk.
@@ -262,8 +269,24 @@ impl Book {
         self.file = file;
         self.length = 0;
         let surplus = (aside.len() + 1).saturating_sub(self.segments);
-        for (_, old) in aside.iter().take(surplus) {
-            remove(old)?;
+        let surplus: Vec<PathBuf> = aside.into_iter().take(surplus).map(|(_, path)| path).collect();
+        if !surplus.is_empty() {
+            let removal = kept::keep(&self.folder, &self.session, &surplus)?;
+            self.say(kept::REMOVED, Level::Info, "the oldest files are removed", json!(removal));
+            self.surplus = surplus;
+        }
+        Ok(())
+    }
+
+    /// Removes what was said to be removed. Before that line is on the disk, a crash would leave lines missing of which nobody
+    /// knows that we removed them.
+    fn remove_surplus(&mut self) -> io::Result<()> {
+        if self.surplus.is_empty() {
+            return Ok(());
+        }
+        self.sync()?;
+        for old in std::mem::take(&mut self.surplus) {
+            remove(&old)?;
         }
         Ok(())
     }
@@ -326,7 +349,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Opens a file that only its owner may read.
-fn private(path: &Path) -> io::Result<File> {
+pub(super) fn private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]

@@ -25,6 +25,9 @@ use crate::guest::GuestId;
 /// The event by which the log names what takes too long.
 pub(super) const SLOW_EVENT: &str = "extension.slow";
 
+/// The event by which the log says that a guest was stopped.
+pub(super) const STOPPED_EVENT: &str = "extension.stopped";
+
 /// What a guest is doing when it asks or says something: the id by which lines are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Occasion {

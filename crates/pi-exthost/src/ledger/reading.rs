@@ -13,9 +13,14 @@ use serde_json::Value;
 use pi_extproto::log::{LogEntry, LogEvent};
 use pi_transcript::json::Digest;
 
-use super::{book, chain::Link, pen::SLOW_EVENT};
+use super::{
+    book,
+    chain::Link,
+    kept::{self, Removal},
+    pen::SLOW_EVENT,
+};
 
-/// The lines of a session's ledger, the oldest first, across its files.
+/// The lines of a session's ledger, the oldest first, across its files; what was kept of removed files comes before.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
     pub entries: Vec<LogEntry>,
@@ -28,8 +33,10 @@ pub struct Reading {
 pub struct Verification {
     pub files: usize,
     pub lines: u64,
-    /// The number of the first line that is there; older files may have been removed.
+    /// The number of the first line that is there; older files were removed.
     pub first: u64,
+    /// Lines that were kept of removed files: what was decided and denied in them.
+    pub kept: u64,
     /// Whether its writer said that this is the end.
     pub is_closed: bool,
     /// The session that it was written for, where its file is named after another.
@@ -66,6 +73,10 @@ pub enum Fault {
     LastChanged,
     /// Nothing says which line was written last, so nobody knows whether some are missing.
     Headless,
+    /// The ledger does not begin with its first line, and no line says that the older ones were removed in order.
+    BeginningMissing { missing: u64 },
+    /// What was kept of removed files is not what it was.
+    KeptChanged,
 }
 
 /// What a ledger adds up to.
@@ -170,7 +181,14 @@ pub fn thin_out(folder: &Path, keep: usize) -> io::Result<()> {
 /// Reads everything that can be read.
 pub fn read(folder: &Path, session: &str) -> io::Result<Reading> {
     let mut reading = Reading::default();
-    for path in files(folder, session)? {
+    let files = files(folder, session)?;
+    let first = files.first().map(|path| book::read(path)).transpose()?.and_then(|bytes| first_link(&bytes));
+    // What is kept already of a file that is still there is not told twice.
+    let is_gone = |link: Link| first.is_none_or(|first| link.index < first.index);
+    let kept = kept::read(folder, session)?;
+    let kept = lines(&kept).filter_map(|line| parse(line.bytes));
+    reading.entries.extend(kept.map(|(entry, _)| entry).filter(|entry| Link::of(entry).is_some_and(is_gone)));
+    for path in files {
         let bytes = book::read(&path)?;
         for (number, line) in lines(&bytes).enumerate() {
             match parse(line.bytes) {
@@ -185,13 +203,18 @@ pub fn read(folder: &Path, session: &str) -> io::Result<Reading> {
 /// Compares every line with the one before it, and the last one with the head.
 pub fn verify(folder: &Path, session: &str) -> io::Result<Verification> {
     let files = files(folder, session)?;
-    let mut walk = Walk { expected: None, lines: 0, first: 0, last: None, written_for: None, breaks: Vec::new() };
+    let mut walk = Walk::default();
     for path in &files {
         let bytes = book::read(path)?;
         for (number, line) in lines(&bytes).enumerate() {
             walk.step(path, number + 1, &line, session);
         }
     }
+    let kept = kept::read(folder, session)?;
+    if let Some(path) = files.first() {
+        walk.judge_beginning(path);
+    }
+    walk.judge_kept(&kept, &kept::path(folder, session));
     match head(folder, session)? {
         Some(head) => walk.compare_head(head, &book::path(folder, session)),
         None if walk.lines > 0 => {
@@ -201,8 +224,10 @@ pub fn verify(folder: &Path, session: &str) -> io::Result<Verification> {
         None => {}
     }
     let is_closed = walk.last.as_ref().is_some_and(|last| last.event == "ledger.close");
+    let kept = lines(&kept).count() as u64;
     let Walk { lines, first, written_for, breaks, .. } = walk;
-    Ok(Verification { files: files.len(), lines, first, is_closed, written_for, breaks })
+    let first = first.map_or(0, |first| first.index);
+    Ok(Verification { files: files.len(), lines, first, kept, is_closed, written_for, breaks })
 }
 
 /// Adds up what extensions did.
@@ -277,6 +302,10 @@ fn parse(bytes: &[u8]) -> Option<(LogEntry, &str)> {
     Some((serde_json::from_str(text).ok()?, text))
 }
 
+fn first_link(bytes: &[u8]) -> Option<Link> {
+    lines(bytes).find_map(|line| parse(line.bytes).and_then(|(entry, _)| Link::of(&entry)))
+}
+
 /// The number of the line after the last one, and the digest of the last.
 fn head(folder: &Path, session: &str) -> io::Result<Option<Link>> {
     let bytes = match book::read(&book::head(folder, session)) {
@@ -298,11 +327,15 @@ struct Last {
     line: usize,
 }
 
+#[derive(Default)]
 struct Walk {
     /// What the next line has to say; nothing before the first, and after one that says nothing.
     expected: Option<Link>,
     lines: u64,
-    first: u64,
+    /// The place of the first line that has one.
+    first: Option<Link>,
+    /// What the lines say of removed ones, by their order.
+    removals: Vec<Removal>,
     last: Option<Last>,
     written_for: Option<String>,
     breaks: Vec<Break>,
@@ -330,16 +363,43 @@ impl Walk {
                 Some(named) if link == Link::first(named) => self.written_for = Some(named.to_owned()),
                 Some(_) | None => report(Fault::PreviousChanged),
             },
-            None => self.first = link.index,
+            None => {}
             Some(expected) if expected.index != link.index => {
                 report(Fault::Misplaced { expected: expected.index, found: link.index });
             }
             Some(expected) if expected.previous != link.previous => report(Fault::PreviousChanged),
             Some(_) => {}
         }
+        self.first.get_or_insert(link);
+        self.removals.extend(Removal::of(&entry));
         let next = Link::after(link.index, text.as_bytes());
         self.expected = Some(next);
         self.last = Some(Last { event: entry.event.as_str().to_owned(), next, line: number });
+    }
+
+    /// The first line is the first that was written, or stands behind what was removed by us.
+    fn judge_beginning(&mut self, file: &Path) {
+        let Some(first) = self.first.filter(|first| first.index > 0) else { return };
+        if !self.removals.iter().any(|removal| removal.behind() == Some(first)) {
+            let fault = Fault::BeginningMissing { missing: first.index };
+            self.breaks.push(Break { file: file.to_owned(), line: 1, fault });
+        }
+    }
+
+    /// What was kept is what the last removal says of it. More may be there only while a removal is under way: then what is removed
+    /// is still there.
+    fn judge_kept(&mut self, kept: &[u8], file: &Path) {
+        let (length, is_whole) = match self.removals.last() {
+            Some(removal) => (removal.kept_bytes, removal.vouches_for(kept)),
+            None => (0, true),
+        };
+        let is_settled = match self.removals.last() {
+            Some(removal) => removal.behind() == self.first,
+            None => self.first.is_none_or(|first| first.index > 0),
+        };
+        if !is_whole || (is_settled && kept.len() as u64 > length) {
+            self.breaks.push(Break { file: file.to_owned(), line: 0, fault: Fault::KeptChanged });
+        }
     }
 
     fn compare_head(&mut self, head: Link, file: &Path) {
@@ -379,6 +439,10 @@ impl fmt::Display for Fault {
             Self::Headless => {
                 f.write_str("it is missing or empty, so nobody knows whether lines were cut off at the end")
             }
+            Self::BeginningMissing { missing } => {
+                write!(f, "{missing} lines before it are missing, and nothing says that they were removed in order")
+            }
+            Self::KeptChanged => f.write_str("what was kept of removed files is not what it was"),
         }
     }
 }

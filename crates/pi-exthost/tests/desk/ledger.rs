@@ -84,7 +84,48 @@ async fn changed_removed_and_moved_lines_are_found() {
     let last = faults(|lines| *lines.last_mut().expect("a line") = lines[9].replace("ends here", "goes on")).await;
     assert_eq!(last, [(10, Fault::LastChanged)]);
     let first = faults(|lines| drop(lines.remove(0))).await;
-    assert!(first.is_empty() || first[0].0 == 1, "{first:?}");
+    assert_eq!(first, [(1, Fault::BeginningMissing { missing: 1 })]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn denials_stay_when_reads_push_their_file_out() {
+    let stage = Stage::new(Plan { segment_bytes: 2000, ..Plan::default() });
+    for _ in 0..2 {
+        stage.ask("fs", json!({ "op": "read", "path": "ROOT/home/.ssh/id_rsa" })).await;
+    }
+    for number in 0..80 {
+        stage.ask("log", json!({ "level": "info", "event": "policy.decision", "message": format!("{number}") })).await;
+        stage.dispatcher.ledger().flush().await.expect("it is written");
+    }
+    stage.dispatcher.close().await;
+    let folder = stage.path("logs");
+    let faults = || {
+        let verified = verify(&folder, "s1").expect("a ledger");
+        verified.breaks.into_iter().map(|found| found.fault).collect::<Vec<_>>()
+    };
+    let verified = verify(&folder, "s1").expect("a ledger");
+    assert!(verified.is_intact() && verified.files == 17 && verified.first > 6, "{verified:?}");
+    let reading = read(&folder, "s1").expect("a ledger");
+    let of = |event: &str| reading.entries.iter().filter(|entry| entry.event.as_str() == event).count();
+    assert_eq!(statistics(&reading).extensions["g1"].denials, 2);
+    assert!(of("ledger.removed") > 16 && of("policy.decision") < 80, "{}", of("ledger.removed"));
+    let decided = &reading.entries[0].data.as_ref().expect("data")["capability"];
+    assert_eq!((reading.entries[0].event.as_str(), decided), ("policy.decision", &json!("read")));
+
+    let kept = fs::read_to_string(stage.path("logs/s1.kept")).expect("a file");
+    fs::write(stage.path("logs/s1.kept"), kept.replace("id_rsa", "id_pub")).expect("a file");
+    assert_eq!(faults(), [Fault::KeptChanged]);
+    fs::write(stage.path("logs/s1.kept"), format!("{kept}{}\n", kept.lines().next().expect("a line"))).expect("a file");
+    assert_eq!(faults(), [Fault::KeptChanged]);
+    fs::write(stage.path("logs/s1.kept"), kept).expect("a file");
+    assert_eq!(faults(), []);
+    let oldest = fs::read_dir(&folder).expect("a folder").filter_map(|entry| {
+        let name = entry.expect("an entry").file_name().into_string().expect("a name");
+        name.strip_prefix("s1.")?.strip_suffix(".jsonl")?.parse::<u64>().ok()
+    });
+    let oldest = oldest.min().expect("a file");
+    fs::remove_file(stage.path(&format!("logs/s1.{oldest}.jsonl"))).expect("it is removed");
+    assert!(matches!(faults()[..], [Fault::BeginningMissing { .. }, ..]), "{:?}", faults());
 }
 
 #[tokio::test(flavor = "multi_thread")]

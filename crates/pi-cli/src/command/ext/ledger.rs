@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::SystemTime};
 
-use pi_exthost::ledger::reading::{self, Reading};
+use pi_exthost::ledger::reading::{self, Break, Fault, Reading};
 use pi_extproto::log::{Level, LogEntry};
 use pi_policy::Moment;
 use serde_json::{Value, json};
@@ -209,8 +209,13 @@ fn verify(place: &Place, console: &mut Console) -> Result<Exit, Failure> {
             console.remark(&format!("its file is not named after it: it is called {}.jsonl", place.session));
         }
     }
-    if verified.first > 0 {
-        console.remark(&format!("it begins with line {}: older files were removed", verified.first));
+    let is_recorded = |found: &Break| !matches!(found.fault, Fault::BeginningMissing { .. });
+    if verified.first > 0 && verified.breaks.iter().all(is_recorded) {
+        let kept = counted(verified.kept, "line");
+        console.remark(&format!(
+            "it begins with line {}: of older files, which were removed, {kept} stayed",
+            verified.first
+        ));
     }
     if !verified.is_closed {
         console.remark("its last line is not an end: the session runs, or was killed");
