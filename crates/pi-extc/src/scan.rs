@@ -26,19 +26,27 @@ use crate::{
 pub struct Scan {
     findings: Vec<Finding>,
     inferred: BTreeSet<Capability>,
+    /// Whether nobody could look at the code. Never kept: a scanner may come.
+    #[serde(skip)]
+    is_unseen: bool,
 }
 
 impl Scan {
     /// What the scanner found while it built the artifact, here.
     pub(crate) fn of_built(artifact: &Artifact) -> Self {
         let inferred = artifact.descriptor.capabilities.inferred.clone();
-        Self { findings: artifact.findings().to_vec(), inferred }
+        Self { findings: artifact.findings().to_vec(), inferred, is_unseen: false }
     }
 
     /// Of code that nobody could look at.
     fn unseen() -> Self {
         let any = [Capability::Read, Capability::Write, Capability::Exec, Capability::Http, Capability::Env];
-        Self { findings: Vec::new(), inferred: BTreeSet::from(any) }
+        Self { findings: Vec::new(), inferred: BTreeSet::from(any), is_unseen: true }
+    }
+
+    /// Whether nobody could look at the code.
+    pub fn is_unseen(&self) -> bool {
+        self.is_unseen
     }
 
     pub fn findings(&self) -> &[Finding] {
@@ -59,7 +67,7 @@ pub async fn scan(artifact: &Artifact, workshop: &Workshop, cache: &Cache) -> Re
         Code::Component(bytes) => {
             let bad = |fault| BuildFault::BadComponent { path: artifact.name().into(), fault };
             let imports = component::imports(bytes).map_err(bad)?;
-            return Ok(Scan { findings: imports.findings(), inferred: imports.capabilities() });
+            return Ok(Scan { findings: imports.findings(), inferred: imports.capabilities(), is_unseen: false });
         }
     };
     let key = key(Kind::Scanned, &[RECIPE, &Digest::of(bundle.as_bytes()).to_string()]);
@@ -80,6 +88,7 @@ pub async fn scan(artifact: &Artifact, workshop: &Workshop, cache: &Cache) -> Re
         Answer::Scanned(found) => Scan {
             findings: found.findings.iter().map(|it| finding(it, Path::new("/"))).collect(),
             inferred: found.capabilities.iter().map(|it| Capability::from(it.as_str())).collect(),
+            is_unseen: false,
         },
         Answer::Refused(faults) => {
             let fault = |message| Fault { message, hint: None, place: None, line: String::new(), length: 1 };

@@ -46,7 +46,7 @@ pub const WEIGHTS: [Weight; 12] = [
     weight(Feature::Unsigned, "unsigned", 1.0, "1 without a valid signature, less for one of a signer we barely know"),
     weight(Feature::Unscanned, "unscanned", 2.0, "share of its code that the scanner could not read"),
     weight(Feature::SizeMb, "size_mb", 0.5, "size of the artifact in megabytes / 10"),
-    weight(Feature::Findings, "findings", 4.0, "forbidden interfaces found by the scanner / 3"),
+    weight(Feature::Findings, "findings", 4.0, "forbidden interfaces found by the scanner / 5"),
     weight(Feature::Obfuscated, "obfuscated", 3.0, "eval, generated code, encoded strings: scanner's flags / 5"),
     weight(Feature::Denials, "denials", 2.0, "calls denied in the ledger / 10"),
     weight(Feature::Traps, "traps", 1.5, "limits hit and crashes in the ledger / 5"),

@@ -23,6 +23,9 @@ use crate::{
 /// Denials in this session that make an extension look as bad as they can.
 const WORST_DENIALS: u64 = 10;
 
+/// How often it may have to be stopped until it looks as bad.
+const WORST_TRAPS: u64 = 5;
+
 /// Denials of one kind that a person is told of in a session, each of another target.
 const MOST_TOLD: usize = 8;
 
@@ -67,7 +70,9 @@ impl Desk {
 
     fn request(&self, action: Action) -> Request {
         let Self { inner } = self;
-        let evidence = inner.identity.evidence.with_count(Feature::Denials, inner.counters.denials(), WORST_DENIALS);
+        let evidence = inner.identity.evidence;
+        let evidence = evidence.with_count(Feature::Denials, inner.counters.denials(), WORST_DENIALS);
+        let evidence = evidence.with_count(Feature::Traps, inner.counters.traps(), WORST_TRAPS);
         Request { action: Arc::new(action), evidence, now: inner.house.now() }
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Counters {
     calls: AtomicU64,
     errors: AtomicU64,
     denials: AtomicU64,
+    /// How often it had to be stopped.
+    traps: AtomicU64,
     micros: AtomicU64,
     received: AtomicU64,
     sent: AtomicU64,
@@ -55,6 +57,14 @@ impl Counters {
 
     pub(crate) fn sent(&self, bytes: u64) {
         self.sent.fetch_add(bytes, Relaxed);
+    }
+
+    pub(crate) fn trap(&self) {
+        self.traps.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn traps(&self) -> u64 {
+        self.traps.load(Relaxed)
     }
 
     pub(crate) fn denials(&self) -> u64 {

@@ -92,6 +92,12 @@ impl Desk {
         }
     }
 
+    /// Writes down that the guest had to be stopped: it went over a limit, or its engine broke down. That speaks against it.
+    pub fn note_stop(&self, reason: &str) {
+        self.inner.counters.trap();
+        self.events().stopped(reason);
+    }
+
     /// What the guest says itself, by a call or beside its calls: written to its log within its allowance, and traced.
     /// Answers what was written, if it was.
     pub fn say(&self, note: LogNote, occasion: &Occasion) -> Option<LogEntry> {

@@ -104,6 +104,11 @@ impl Pen {
         self.write(LogEvent::CompatWarning, Level::Warn, message, &Occasion::Loading, data);
     }
 
+    /// The guest had to be stopped.
+    pub fn stopped(&self, reason: &str) {
+        self.write(LogEvent::from(STOPPED_EVENT), Level::Warn, reason, &Occasion::Background, None);
+    }
+
     /// What the guest says itself. What is too much is left out and counted, what is too long is cut. Answers what was
     /// written, if it was.
     pub fn note(&self, note: LogNote, occasion: &Occasion) -> Option<LogEntry> {

@@ -139,6 +139,7 @@ pub(crate) fn start(guest: Arc<Guest>, inbox: Receiver<Wake>, load: Job) -> std:
                 Ending::Tripped(trip) => format!("it went over its limit of {}", trip.limit()),
                 Ending::Broken(problem) => problem,
             };
+            guest.desk.note_stop(&reason);
             match history.note(&guest.id, &reason, now(), &guest.program.limits.restarts) {
                 Consequence::StayAway => {
                     guest.shared.health.send_replace(Health::Quarantined);

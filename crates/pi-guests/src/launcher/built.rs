@@ -50,6 +50,8 @@ pub(super) struct Built {
     pub(super) code: Compiled,
     /// What its author should know.
     pub(super) notices: Vec<String>,
+    /// That its sources changed since a compiler made it of them, and what to do about it.
+    pub(super) outdated: Option<String>,
     /// The files that it was built from.
     pub(super) sources: Vec<PathBuf>,
     /// Packages that it imports and that are not installed.
@@ -125,14 +127,12 @@ impl Built {
         let place = (one.root().to_owned(), one.entry().to_owned());
         let origins = vec![one.origin().display().to_string()];
         let own = own(&one, &yard.home);
-        let mut built = Self::of(&one.artifact, &one.scan, &signature, place, yard)?;
-        if one.is_outdated() {
+        let outdated = one.is_outdated().then(|| {
             let again = one.root().display();
-            built.notices.push(format!(
-                "it was built from older sources; `pi ext build {again}` builds it from those that are there"
-            ));
-        }
-        Ok(Self { origins, own, sources: one.artifact.sources, ..built })
+            format!("it was built from older sources; `pi ext build {again}` builds it from those that are there")
+        });
+        let built = Self::of(&one.artifact, &one.scan, &signature, place, yard)?;
+        Ok(Self { origins, own, outdated, sources: one.artifact.sources, ..built })
     }
 
     /// It lies in a folder, and begins with a file in it.
@@ -167,14 +167,15 @@ impl Built {
             hash: format!("sha256:{}", artifact.hash()),
             origins: Vec::new(),
             declared: artifact.manifest.declared(),
-            evidence: evidence(artifact.evidence(scan), signature),
+            evidence: evidence(artifact.evidence(scan), scan, signature),
             own: Own::folder(folder.clone()),
             folder,
             entry,
             code,
             notices: notices.map(|finding| finding.message.clone()).collect(),
+            outdated: None,
             sources: Vec::new(),
-            missing: artifact.missing.clone(),
+            missing: unguarded(artifact, scan),
             forbidden: blocked.iter().map(|finding| finding.message.clone()).collect(),
         })
     }
@@ -253,6 +254,15 @@ fn unusable_component(name: &str, fault: &PieceFault) -> LaunchFault {
     LaunchFault::Unusable { message }
 }
 
+/// Packages that are not there and that something in the extension needs. Nothing was found where it stands by for the error.
+fn unguarded(artifact: &Artifact, scan: &Scan) -> Vec<String> {
+    let is_needed = |package: &&String| {
+        let mut findings = scan.findings().iter();
+        findings.any(|finding| finding.rule == "package.missing" && finding.message.contains(package.as_str()))
+    };
+    artifact.missing.iter().filter(is_needed).cloned().collect()
+}
+
 /// How little is known of who vouches for it.
 fn unsigned(signature: &SignatureState) -> f64 {
     match signature {
@@ -262,7 +272,8 @@ fn unsigned(signature: &SignatureState) -> f64 {
     }
 }
 
-fn evidence(found: pi_extc::Evidence, signature: &SignatureState) -> Evidence {
+/// What is known of an extension before it runs. The imports of a component are all that it can do, so it is read as a whole.
+fn evidence(found: pi_extc::Evidence, scan: &Scan, signature: &SignatureState) -> Evidence {
     let level = |is_so: bool| if is_so { 1.0 } else { 0.0 };
     Evidence::CLEAN
         .with(Feature::Unsigned, unsigned(signature))
@@ -270,6 +281,7 @@ fn evidence(found: pi_extc::Evidence, signature: &SignatureState) -> Evidence {
         .with(Feature::UsesExec, level(found.uses_processes))
         .with(Feature::UsesNetwork, level(found.uses_network))
         .with(Feature::UsesEnv, level(found.uses_environment))
+        .with(Feature::Unscanned, level(scan.is_unseen()))
         .with_count(Feature::Findings, found.forbidden, 5)
         .with_count(Feature::Obfuscated, found.obfuscated, 5)
         .with_count(Feature::SizeMb, found.bytes, LARGE)

@@ -58,6 +58,7 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
     let is_process = matches!(server.route, Route::Process(_));
     let evidence = Evidence::CLEAN
         .with(Feature::Unsigned, 1.0)
+        .with(Feature::Unscanned, 1.0)
         .with(Feature::UsesExec, level(is_process))
         .with(Feature::UsesNetwork, level(!is_process));
     // Sessions of one process may each have this server, and each removes its own folder.

@@ -29,7 +29,7 @@ use super::{
     instance::{Answer, Fallen, Instance, Task},
     limits::Limits,
     machine::{Machine, Resident},
-    pool::{Pool, Traffic},
+    pool::{Place, Pool, Standstill, Traffic},
     room::{Shared, Work},
 };
 use crate::health::{Consequence, Health, History};
@@ -79,7 +79,7 @@ impl WasmGuest {
         let mut empty = Registration::new(desk.guest().clone(), path);
         empty.name = name;
         let traffic = Arc::new(Traffic::default());
-        let pool = Arc::new(Pool::new(limits.instances, Arc::clone(&traffic)));
+        let pool = Arc::new(Pool::new(limits.instances, limits.standstill, Arc::clone(&traffic)));
         let resident = machine.resident();
         let shared = Shared { machine, desk, limits, traffic, memory: Arc::default() };
         let condition = Condition { health: Health::Running, history: History::default(), rests_until: Instant::now() };
@@ -93,7 +93,7 @@ impl WasmGuest {
             end: CancellationToken::new(),
             _resident: resident,
         };
-        let place = guest.pool.place().await;
+        let place = guest.place().await?;
         let instance = guest.instance().await.map_err(Fallen::into_fault)?;
         place.keep(instance);
         Ok(Arc::new(guest))
@@ -136,6 +136,15 @@ impl WasmGuest {
         Ok(instance)
     }
 
+    /// Waits for a place among its instances.
+    async fn place(&self) -> Result<Place, GuestFault> {
+        self.pool.place().await.map_err(|Standstill| {
+            let (guest, most) = (self.shared.desk.guest(), self.shared.limits.instances);
+            let limit = format!("{most} calls of {guest} at the same time, all of which wait for the host");
+            GuestFault::OverLimit { limit }
+        })
+    }
+
     /// Whether it can be asked.
     fn admit(&self) -> Result<(), GuestFault> {
         let mut condition = self.condition();
@@ -154,11 +163,13 @@ impl WasmGuest {
 
     /// An instance was lost by its own fault.
     fn note_fault(&self, reason: &str) {
+        self.shared.memory.store(0, Ordering::Relaxed);
         let mut condition = self.condition();
         if matches!(condition.health, Health::Ended | Health::Quarantined) {
             return;
         }
         let (guest, limit) = (self.shared.desk.guest(), &self.shared.limits.restarts);
+        self.shared.desk.note_stop(reason);
         match condition.history.note(guest, reason, Instant::now().into_std(), limit) {
             Consequence::Rest { restarts, until } => {
                 condition.rests_until = until.into();
@@ -195,7 +206,7 @@ impl WasmGuest {
         self.admit()?;
         let mut place = tokio::select! {
             biased;
-            place = self.pool.place() => place,
+            place = self.place() => place?,
             () = work.cancel.cancelled() => return Err(GuestFault::Cancelled),
         };
         // It may have fallen while this call stood in line.

@@ -131,6 +131,16 @@ async fn what_the_scanner_blocks_does_not_run_under_strict_rules() {
 }
 
 #[tokio::test]
+async fn package_that_somebody_stands_by_for_is_not_missed() {
+    let house = House::new();
+    let guarded = "let here; try { here = require('gone'); } catch { here = null; }\nexport default () => here;";
+    for (source, missing) in [(guarded.to_owned(), &[][..]), (format!("import 'away';\n{guarded}"), &["away"])] {
+        fs::write(house.at("greeter/index.js"), source).expect("a file");
+        assert_eq!(house.prepare("greeter").await.expect("it is built").missing, missing);
+    }
+}
+
+#[tokio::test]
 async fn own_of_a_single_file_is_not_its_folder() {
     let house = House::new();
     let write = |path: &str, text: &str| {

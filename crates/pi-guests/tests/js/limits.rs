@@ -2,7 +2,11 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use pi_exthost::{Ask, Guest, GuestFault, Stopwatch};
+use pi_exthost::{Ask, Guest, GuestFault, Stopwatch, Terms, guest::ToolInvocation};
+use pi_extproto::{
+    connector::{Call, tool::ToolUse},
+    host::ErrorCode,
+};
 use pi_guests::{
     Health, Restarts,
     js::{JsGuest, Limits, Program, Time},
@@ -101,6 +105,28 @@ async fn cancelled_call_hears_its_signal() {
         cancel.cancel();
     });
     assert_eq!(text(&answer.expect("an answer")), "stopped");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_call_clears_away_what_it_made_and_then_asks_in_vain() {
+    let body = "await pi.fs.write('made', 'x');
+        onUpdate({ content: [] });
+        try { await new Promise((done, failed) => signal.addEventListener('abort', () => failed(new Error('stopped')))); } catch {}
+        await pi.fs.remove('made');
+        const is_there = await pi.fs.exists('made');
+        for (;;) try { await pi.fs.exists('made'); } catch ({ message }) { return `${is_there} ${message}`; }";
+    let guest = start(limited(body, Limits::default())).await.expect("it loads");
+    let cancel = CancellationToken::new();
+    let ask = Ask { cancel: cancel.clone(), stopwatch: Stopwatch::unlimited() };
+    let (updates, mut begun) = tokio::sync::mpsc::channel(8);
+    let call =
+        ToolInvocation { call_id: "c1".into(), name: "t".to_owned(), input: serde_json::Map::default(), updates };
+    let (answer, ()) = tokio::join!(guest.call_tool(call, ask), async {
+        begun.recv().await.expect("it made a file");
+        cancel.cancel();
+    });
+    let told = text(&answer.expect("an answer"));
+    assert!(told == "false the call was cancelled" || told == "false the deadline passed", "{told}");
 }
 
 #[tokio::test]
@@ -290,4 +316,25 @@ async fn streams_are_bounded_and_those_that_are_over_do_not_count() {
         return told;",
     );
     assert_eq!(told.await, "more than 3 streams at the same time; read some to their end");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guest_that_had_to_be_stopped_is_asked_about_what_nobody_decided() {
+    let heard = Heard::default();
+    let seat = seat(&heard);
+    seat.amend(r#"{"mode":"prompt"}"#);
+    let guest = JsGuest::start(limited(&moody("for (;;) {}"), quick()), seat.desk.clone()).await.expect("it loads");
+    let asked = || async {
+        let deploy = ToolUse { name: "deploy".to_owned(), input: serde_json::Map::default() };
+        seat.desk.call(Call::Tool(deploy), Terms::background()).await.expect_err("there is no such tool").code
+    };
+    assert_ne!(asked().await, ErrorCode::Denied);
+    call(&guest, "t", json!({ "bad": true })).await.expect_err("too long");
+    assert_ne!(asked().await, ErrorCode::Denied, "once is nobody's habit");
+    for _ in 0..4 {
+        seat.desk.note_stop("it went over its limit");
+    }
+    assert_eq!(asked().await, ErrorCode::Denied, "nobody is there who could be asked");
+    let stops = seat.lines().await.into_iter().filter(|line| line.starts_with("extension.stopped test: ")).count();
+    assert_eq!(stops, 5);
 }
