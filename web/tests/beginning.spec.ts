@@ -127,5 +127,7 @@ test.describe("in Chinese without a key", () => {
     await desk.say(page, "什么是 pi？");
     await desk.settled(page);
     await expect(page.locator("[data-role=assistant]").last()).toContainText("编程智能体");
+    await desk.say(page, "/compact");
+    await expect(page.locator(".notice").getByText(/^服务器拒绝了：/)).toBeVisible();
   });
 });

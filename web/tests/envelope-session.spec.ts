@@ -189,6 +189,22 @@ test.describe("compaction", () => {
   });
 });
 
+test("what a switch says beside a conversation covers nothing of it, and goes", async ({ page, desk }) => {
+  await page.setViewportSize({ width: 1700, height: 800 });
+  await desk.enter(page);
+  await desk.begin(page);
+  await ask(page, desk, "Hello there");
+  await stripsOf(page).click();
+  await page.getByRole("group", { name: "Views" }).getByRole("button", { name: "Treemap" }).click();
+  const row = page.getByRole("listitem").filter({ has: page.getByText("bash", { exact: true }) });
+  await row.getByRole("button", { name: /^Turn off/ }).click();
+  const note = page.getByText("From the next turn on");
+  await expect(note).toBeVisible();
+  const [said, composer] = [await note.boundingBox(), await page.locator(".composer").boundingBox()];
+  expect(said?.x).toBeGreaterThan((composer?.x ?? 0) + (composer?.width ?? 0));
+  await expect(note).toHaveCount(0);
+});
+
 test("strips load what they draw and not what was said", async ({ page, desk }) => {
   const turns = 6;
   desk.model.otherwise({ text: "some words that fill a window ".repeat(1000) });
