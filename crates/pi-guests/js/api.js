@@ -1,6 +1,7 @@
 // The Pi API: what an extension registers and how it is called.
 import host, { after, describe, request } from "pi:host";
 import { contexts } from "pi:api/context";
+import { assumed } from "pi:shim/assumed";
 import { install } from "pi:shim/globals";
 import { accessOf, canStream, describedBy, owned as providers } from "pi:shim/pi/ai/own";
 import { cancellation, makeUi, showing, withoutEffect } from "pi:api/ui";
@@ -144,7 +145,6 @@ export function make(native, flags) {
     if (index >= 0) echoes.splice(index, 1);
     return index >= 0;
   };
-  const events = {
   const tellNext = async (before, params, failed) => {
     await before;
     try {
@@ -153,6 +153,7 @@ export function make(native, flags) {
       failed(fault);
     }
   };
+  const events = {
     on(channel, fn) {
       check();
       const off = listener(channels, String(channel), fn);
@@ -315,10 +316,10 @@ export function make(native, flags) {
     },
     setThinkingLevel: (level) => void session("set_thinking_level", { level }),
     events,
-    getSettings: () => settings,
+    getSettings: () => assumed("pi.getSettings", settings),
     registerMcpServer: inert("pi.registerMcpServer"),
     unregisterMcpServer: check,
-    getMcpServers: () => [],
+    getMcpServers: () => assumed("pi.getMcpServers", []),
     registerVirtualModel: inert("pi.registerVirtualModel"),
     unregisterVirtualModel: check,
     // The native API: connectors by name.

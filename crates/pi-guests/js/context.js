@@ -1,6 +1,7 @@
 // `ctx`: what a handler, a tool or a command is given beside its event.
 import host from "pi:host";
-import { cancellation } from "pi:api/ui";
+import { cancellation, withoutEffect } from "pi:api/ui";
+import { assumed } from "pi:shim/assumed";
 
 const MODE = { terminal: "tui", server: "rpc", json: "json", print: "print" };
 
@@ -56,7 +57,7 @@ export function contexts({ made, check, ui, signalOf, say }) {
       return now().thinking_level;
     },
     get scopedModels() {
-      return [];
+      return assumed("ctx.scopedModels", []);
     },
     isIdle: () => now().is_idle,
     hasPendingMessages: () => now().has_pending_messages,
@@ -76,8 +77,9 @@ export function contexts({ made, check, ui, signalOf, say }) {
     get tools() {
       return session("get_tools").tools;
     },
-    async executeTool(name, args, { signal } = {}) {
+    async executeTool(name, args, { signal, onUpdate } = {}) {
       check();
+      if (typeof onUpdate === "function") withoutEffect("onUpdate of ctx.executeTool");
       return host.call("tool", { name: String(name), input: args ?? {} }, { cancel: cancellation(signal) });
     },
   };

@@ -1,6 +1,8 @@
 // Components that an extension draws: their lines go to whoever is there, and keys come back.
-import { describe, request } from "pi:host";
+import host, { describe, request } from "pi:host";
 import { theme } from "pi:api/theme";
+import { withoutEffect } from "pi:api/ui";
+import { assumed } from "pi:shim/assumed";
 
 const open = new Map();
 
@@ -25,15 +27,47 @@ function screen(native, id, render) {
   };
 }
 
-const KEYS = { "tui.select.up": "\u001b[A", "tui.select.down": "\u001b[B", "tui.select.confirm": "\r", "tui.select.cancel": "\u001b", selectUp: "\u001b[A", selectDown: "\u001b[B", selectConfirm: "\r", selectCancel: "\u001b" };
-const keybindings = {
-  matches: (data, action) => KEYS[action] === data || (/[cC]ancel$/.test(action) && data === "\u0003"),
-  getKeys: () => [],
-  getDefinition: () => undefined,
+// A footer asks whenever it is drawn: what the host told counts for so many milliseconds.
+const FRESH = 2000;
+function fresh(read) {
+  let [answer, since] = [undefined, -Infinity];
+  return () => {
+    const now = host.monotonic();
+    if (now - since >= FRESH) [answer, since] = [read(), now];
+    return answer;
+  };
+}
+
+const orNothing = (method, params) => {
+  try {
+    return host.callSync(method, params);
+  } catch {
+    return undefined;
+  }
 };
 
-/** How components are drawn, over the native functions. */
-export function drawn(native) {
+// The branch of the folder of the session, if a repository lies in it; "detached" without one.
+function gitBranch() {
+  const head = orNothing("fs", { op: "read", path: ".git/HEAD" })?.content;
+  if (head !== undefined) return /^ref: refs\/heads\/(.+)/.exec(host.utf8Decode(head, false).trim())?.[1] ?? "detached";
+  // Of a worktree and of a folder in a repository, it stands outside the project, where nobody looks.
+  return assumed("footerData.getGitBranch outside the root of a repository", null);
+}
+
+const providerCount = () => new Set((orNothing("session", { op: "get_models" })?.models ?? []).filter(({ is_usable }) => is_usable).map(({ provider }) => provider)).size;
+
+/** How components are drawn, over the native functions; `statuses` are those that the extension shows. */
+export function drawn(native, statuses) {
+  // What a footer may know beside its theme.
+  const footer = {
+    getGitBranch: fresh(gitBranch),
+    getExtensionStatuses: () => new Map(statuses),
+    getAvailableProviderCount: fresh(providerCount),
+    onBranchChange() {
+      withoutEffect("footerData.onBranchChange");
+      return () => undefined;
+    },
+  };
   const fail = (thrown) => native.uncaught(describe(thrown));
 
   // Asks for room, has the factory make a component, and shows it until it is taken away.
@@ -105,7 +139,7 @@ export function drawn(native) {
     widgets.delete(slot);
     if (before) settle(slot, before);
     if (typeof factory !== "function") return;
-    const made = show(kind, key, below, async (tui) => factory(tui, theme, FOOTER));
+    const made = show(kind, key, below, async (tui) => factory(tui, theme, footer));
     widgets.set(slot, made);
     made.catch(fail);
   };
@@ -122,7 +156,7 @@ export function drawn(native) {
         };
         const make = (tui, close) => {
           end = close;
-          return factory(tui, theme, keybindings, done);
+          return factory(tui, theme, host.load("pi:shim/pi/tui/bindings").getKeybindings(), done);
         };
         show(options?.overlay ? "overlay" : "editor", "", false, make, () => resolve(undefined)).then((shown) => {
           if (shown === undefined && !isOver) resolve(undefined);
@@ -152,9 +186,6 @@ function handleOf(hide, shown) {
     getBounds: () => undefined,
   };
 }
-
-// What a footer may know beside its theme.
-const FOOTER = { getGitBranch: () => null, getExtensionStatuses: () => new Map(), getAvailableProviderCount: () => 1, onBranchChange: () => () => undefined };
 
 /** Called by the event loop. */
 export const canvas = {

@@ -1,5 +1,6 @@
 // `ctx.modelRegistry`: which models there are, and what they need.
 import host from "pi:host";
+import { assumed } from "pi:shim/assumed";
 import { accessOf, owned } from "pi:shim/pi/ai/own";
 
 // Model calls through the session need no key; this stands where one is asked for without being given.
@@ -27,7 +28,7 @@ export const modelRegistry = {
   getAvailable: () => models().filter(({ is_usable }) => is_usable).map(({ info }) => info),
   find: (provider, id) => models().find((known) => known.provider === provider && known.model === id)?.info,
   hasConfiguredAuth: (model) => isUsable(model?.provider, model?.id),
-  isUsingOAuth: () => false,
+  isUsingOAuth: () => assumed("ctx.modelRegistry.isUsingOAuth", false),
   getError: () => undefined,
   getProviderDisplayName: (provider) => String(provider),
   refresh: async () => undefined,

@@ -1,5 +1,6 @@
 // `ctx.ui`: questions to whoever is there, and what is shown to them.
 import host from "pi:host";
+import { tellOnce } from "pi:shim/assumed";
 
 // Loaded when somebody draws.
 const theme = () => host.load("pi:api/theme").theme;
@@ -50,14 +51,19 @@ async function ask(params, options) {
   }
 }
 
-const unheard = new Set();
+// At once, and not in its turn: whoever writes and then reads finds it there. Where nobody has an editor nothing is written.
+const orNothing = (params) => {
+  try {
+    return host.callSync("ui", params);
+  } catch {
+    return undefined;
+  }
+};
+const written = () => orNothing({ op: "get_editor_text" })?.text ?? "";
+const write = (text) => void orNothing({ op: "set_editor_text", text: String(text) });
 
 /** Tells the log, once, of something that an extension may call and that changes nothing here. */
-export function withoutEffect(name) {
-  if (unheard.has(name)) return;
-  unheard.add(name);
-  host.warn(`${name} has no effect here`);
-}
+export const withoutEffect = (name) => tellOnce(name, "has no effect here");
 
 const inert = (name) => () => {
   withoutEffect(name);
@@ -70,7 +76,8 @@ const optionText = (option) => (typeof option === "string" ? option : String(opt
 /** Made once; what it draws belongs to whoever draws it. Not frozen, as nothing that an extension is given: it may wrap it. */
 export function makeUi(native) {
   let drawn;
-  const drawing = () => (drawn ??= host.load("pi:api/drawing").drawn(native));
+  const drawing = () => (drawn ??= host.load("pi:api/drawing").drawn(native, statuses));
+  const statuses = new Map();
   let isExpanded = false;
   return {
     async select(title, options, given) {
@@ -96,7 +103,12 @@ export function makeUi(native) {
     },
     custom: (factory, options) => drawing().custom(factory, options),
     notify: (message, level = "info") => tell({ op: "notify", message: String(message), level: level === "success" ? "info" : level }),
-    setStatus: (key, text) => tell({ op: "set_status", key: String(key), text: text === undefined || text === null ? undefined : String(text) }),
+    setStatus(key, text) {
+      const [name, shown] = [String(key), text === undefined || text === null ? undefined : String(text)];
+      if (shown === undefined) statuses.delete(name);
+      else statuses.set(name, shown);
+      tell({ op: "set_status", key: name, text: shown });
+    },
     setWidget(key, content, options) {
       // What was drawn there before goes away.
       drawn?.widget(key, undefined);
@@ -105,15 +117,10 @@ export function makeUi(native) {
     },
     setTitle: (title) => tell({ op: "set_title", title: String(title) }),
     setWorkingMessage: (text) => tell({ op: "set_working_message", text: text === undefined || text === null ? undefined : String(text) }),
-    setEditorText: (text) => tell({ op: "set_editor_text", text: String(text) }),
-    pasteToEditor: (text) => tell({ op: "set_editor_text", text: String(text) }),
-    getEditorText() {
-      try {
-        return host.callSync("ui", { op: "get_editor_text" }).text ?? "";
-      } catch {
-        return "";
-      }
-    },
+    setEditorText: write,
+    // Only the client knows where its cursor is: what is pasted stands behind what is written.
+    pasteToEditor: (text) => write(written() + String(text)),
+    getEditorText: written,
     setFooter: (factory) => drawing().chrome("footer", factory),
     setHeader: (factory) => drawing().chrome("header", factory),
     get theme() {
@@ -127,6 +134,7 @@ export function makeUi(native) {
     },
     getToolsExpanded: () => isExpanded,
     setToolsExpanded(expanded) {
+      withoutEffect("ctx.ui.setToolsExpanded");
       isExpanded = expanded === true;
     },
     // The client owns its editor and its keys.

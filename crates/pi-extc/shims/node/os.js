@@ -1,5 +1,6 @@
 // node:os. What the host says of its place; nothing about users, memory or networks, which an extension does not need.
 import host from "pi:host";
+import { assumed } from "pi:shim/assumed";
 
 const { place } = host;
 const isWindows = place.platform === "win32";
@@ -10,19 +11,20 @@ export const platform = () => place.platform;
 export const arch = () => place.arch;
 export const machine = () => ({ x64: "x86_64", arm64: place.platform === "darwin" ? "arm64" : "aarch64" })[place.arch] ?? place.arch;
 export const type = () => ({ linux: "Linux", darwin: "Darwin", win32: "Windows_NT" })[place.platform] ?? place.platform;
-export const release = () => "0.0.0";
+export const release = () => assumed("os.release", "0.0.0");
 export const version = () => "";
 export const homedir = () => place.homeDir;
 export const tmpdir = () => place.tempDir;
 export const hostname = () => place.hostname;
 export const endianness = () => "LE";
 export const uptime = () => Math.floor(host.monotonic() / 1000);
-export const loadavg = () => [0, 0, 0];
-export const totalmem = () => 8 * 2 ** 30;
-export const freemem = () => 4 * 2 ** 30;
-export const availableParallelism = () => 2;
-export const cpus = () => Array.from({ length: 2 }, () => ({ model: "unknown", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } }));
-export const networkInterfaces = () => ({});
+export const loadavg = () => assumed("os.loadavg", [0, 0, 0]);
+export const totalmem = () => assumed("os.totalmem", 8 * 2 ** 30);
+export const freemem = () => assumed("os.freemem", 4 * 2 ** 30);
+export const availableParallelism = () => assumed("os.availableParallelism", 2);
+const processor = () => ({ model: "unknown", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } });
+export const cpus = () => assumed("os.cpus", [processor(), processor()]);
+export const networkInterfaces = () => assumed("os.networkInterfaces", {});
 export const getPriority = () => 0;
 export const setPriority = () => {};
 

@@ -1,6 +1,7 @@
 // node:process. An extension is a guest: it may not end the host, change its environment, or see signals. What it sets in
 // `process.env` is seen by itself and by the processes that it starts.
 import host from "pi:host";
+import { assumed } from "pi:shim/assumed";
 import { EventEmitter } from "pi:shim/node/events";
 import { environment } from "pi:shim/node/process/environment";
 
@@ -50,9 +51,9 @@ const process = Object.assign(new EventEmitter(), {
     return b < 0 ? [a - 1, b + 1e9] : [a, b];
   }, { bigint: () => BigInt(Math.floor(host.monotonic() * 1e6)) }),
   uptime: () => host.monotonic() / 1000,
-  memoryUsage: Object.assign(() => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }), { rss: () => 0 }),
+  memoryUsage: Object.assign(() => assumed("process.memoryUsage", { rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }), { rss: () => assumed("process.memoryUsage.rss", 0) }),
   cpuUsage: () => ({ user: Math.floor(host.monotonic() * 1000), system: 0 }),
-  resourceUsage: () => ({ userCPUTime: 0, systemCPUTime: 0, maxRSS: 0 }),
+  resourceUsage: () => assumed("process.resourceUsage", { userCPUTime: 0, systemCPUTime: 0, maxRSS: 0 }),
   umask: () => 0o022,
   ...(place.user && { getuid: () => place.user.uid, geteuid: () => place.user.uid, getgid: () => place.user.gid, getegid: () => place.user.gid, getgroups: () => [place.user.gid] }),
   // By its header packages choose among their native parts; none of those is loaded here.

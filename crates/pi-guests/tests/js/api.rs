@@ -318,6 +318,54 @@ async fn what_has_no_effect_is_told_once() {
 }
 
 #[tokio::test]
+async fn answer_that_is_always_the_same_is_told_once() {
+    let seat = seat(&Heard::default());
+    let source = "import { shim } from 'pi:shims'; const os = shim('pi:shim/node/os');
+        export default (pi) => pi.on('session_before_fork', (event, ctx) => {
+            for (let count = 0; count < 2; count++) { os.totalmem(); pi.getSettings(); ctx.scopedModels; }
+            return { skipConversationRestore: true };
+        });";
+    let guest = JsGuest::start(program(source), seat.desk.clone()).await.expect("it loads");
+    let event = Event::read("session_before_fork", json!({ "entryId": "e" }).as_object().cloned()).expect("an event");
+    let outcome = guest.handle(0, Arc::new(event), ask()).await.expect("an answer");
+    assert_eq!(json!(outcome), json!({ "family": "session", "outcome": { "action": "continue" } }));
+    guest.shutdown().await;
+    let expected = [
+        "os.totalmem always answers the same",
+        "pi.getSettings always answers the same",
+        "ctx.scopedModels always answers the same",
+        "skipConversationRestore has no effect",
+    ]
+    .map(|words| format!("compat.warning test: {words} here"));
+    assert_eq!(heard_of(&seat, "compat.warning").await, expected);
+}
+
+#[tokio::test]
+async fn instructions_of_a_summary_may_stand_instead_of_the_usual_ones() {
+    let preparation = json!({ "targetId": "a", "entriesToSummarize": [], "userWantsSummary": true });
+    let said = hook(
+        "session_before_tree",
+        "return { customInstructions: 'names', replaceInstructions: true };",
+        json!({ "preparation": preparation }),
+    );
+    let expected = json!({ "action": "replace", "instructions": "names", "replace_instructions": true });
+    assert_eq!(said.await, json!({ "family": "tree", "outcome": expected }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_for_the_editor_is_there_at_once() {
+    let heard = Heard::default();
+    let source = "export default (pi) => pi.on('agent_start', (event, ctx) => {
+        ctx.ui.setEditorText('a');
+        ctx.ui.pasteToEditor('b');
+        if (ctx.ui.getEditorText() !== '') throw new Error('nobody has an editor');
+    })";
+    let guest = JsGuest::start(program(source), desk(&heard)).await.expect("it loads");
+    guest.handle(0, Arc::new(Event::AgentStart), ask()).await.expect("an answer");
+    assert_eq!(*heard.lock().expect("no panic"), ["Announce", "EditorText", "Announce", "EditorText"]);
+}
+
+#[tokio::test]
 async fn what_is_thrown_is_told_and_costs_the_call_whatever_it_is() {
     let source = "let calls = 0; export default (pi) => pi.registerTool({ name: 't', description: '', parameters: { type: 'object' },
         execute(id, { what }) { calls++; if (what === 'calls') return { content: [{ type: 'text', text: String(calls) }] };
