@@ -250,7 +250,10 @@ impl SessionFailure {
 /// What to do about a session that cannot be opened.
 fn open_hint(error: &OpenError) -> &'static str {
     match error {
-        OpenError::InUse { .. } => "close it there, or begin another one; `pi export` reads it meanwhile",
+        OpenError::InUse { .. } => {
+            "go on there: the page of `pi serve` shows its sessions and closes them, a chat ends with ctrl+d; or begin another \
+             one, and `pi export` reads this one meanwhile"
+        }
         OpenError::NotFound { .. } => "check the name; `pi sessions` lists what there is",
         OpenError::NotASession { .. } | OpenError::Unfinished { .. } => "`pi sessions` lists those that can be used",
         OpenError::Elsewhere { .. } => "somebody put a link on the way to it; look there, then try again",

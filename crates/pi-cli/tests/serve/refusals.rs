@@ -212,7 +212,8 @@ fn what_cannot_be_done_says_what_to_do() {
         check(&client.ask(&prompt("1", "Hello")).await, &json!({"success": true}));
         check(
             &client.ask(&prompt("1", "Hello again")).await,
-            &json!({"success": false, "code": "conflict", "hint": "use a new id and a new key for a new command",
+            &json!({"success": false, "code": "conflict",
+                "hint": "use a new id and a new key for a new command; programs that share a server name themselves with clientId and have ids of their own then",
                 "error": "Conflicting id '1': previously used for another 'prompt', with other contents"}),
         );
         let fork = json!({"type": "fork", "id": "f", "sessionId": "s", "entryId": "nowhere"});

@@ -194,7 +194,10 @@ impl ErrorCode {
                 "name a folder inside, or start the server with every folder that is allowed: `pi serve --root DIR --root DIR`, PI_SERVER_ROOTS or server.roots of settings.json",
             ),
             Self::VersionMismatch => Some("read the session again and decide on what it is now"),
-            Self::Conflict => Some("use a new id and a new key for a new command"),
+            Self::Conflict => Some(
+                "use a new id and a new key for a new command; programs that share a server name themselves with clientId and \
+                 have ids of their own then",
+            ),
             Self::DependencyUnknown => Some("send the dependency first, from the same client"),
             Self::DependencyCycle => Some("send the command without this dependency"),
             Self::Timeout | Self::DependencyTimeout => Some("look at the state, then use a new id"),
