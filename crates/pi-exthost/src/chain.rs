@@ -33,21 +33,21 @@ pub(crate) type Flow = ControlFlow<()>;
 const ON: Flow = ControlFlow::Continue(());
 const END: Flow = ControlFlow::Break(());
 
-/// An event on its way from guest to guest.
-pub(crate) struct Chain {
+/// An event on its way from guest to guest. [`Guests`](crate::Guests) lead it; others have it to show each answer.
+pub struct Chain {
     event: Arc<Event>,
     on_failure: Failure,
     verdict: Verdict,
 }
 
 impl Chain {
-    pub(crate) fn new(hook: Hook, event: Event) -> Self {
+    pub fn new(hook: Hook, event: Event) -> Self {
         let family = hook.family();
         Self { event: Arc::new(event), on_failure: family.on_failure(), verdict: Verdict::untouched(family) }
     }
 
     /// The event as the next guest hears it.
-    pub(crate) fn event(&self) -> &Arc<Event> {
+    pub fn event(&self) -> &Arc<Event> {
         &self.event
     }
 
@@ -56,7 +56,7 @@ impl Chain {
     }
 
     /// Takes an answer in. One that is refused has changed nothing.
-    pub(crate) fn take(&mut self, guest: &GuestId, outcome: Outcome) -> Result<Flow, Trouble> {
+    pub fn take(&mut self, guest: &GuestId, outcome: Outcome) -> Result<Flow, Trouble> {
         match outcome {
             Outcome::Notice => Ok(ON),
             Outcome::Session(outcome) => self.session(guest, &outcome),

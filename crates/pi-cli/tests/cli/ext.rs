@@ -181,6 +181,27 @@ fn what_an_extension_does_not_have_is_told_with_what_it_has() {
     let shown = run(&world, "ext run-command one.ts hallo");
     assert!(shown.contains("error: it has no command hallo; its commands are: hello\n"), "{shown}");
     let shown = run(&world, "ext run-tool one.ts hello");
+#[test]
+fn handlers_that_are_fired_hear_what_those_before_them_changed() {
+    let hearing = "export default (pi: any) => {
+        pi.on('tool_call', async (event: any) => { event.input.command += ' -l'; });
+        pi.on('tool_call', async (event: any) => ({ block: true, reason: event.input.command }));
+        pi.on('tool_call', async () => ({ block: true, reason: 'too late' }));
+    };";
+    let shown = run(&World::new().with("guard.ts", hearing), "ext fire guard.ts tool_call");
+    assert!(shown.contains(r#""reason":"ls -l""#) && !shown.contains("too late"), "{shown}");
+}
+
+#[test]
+fn all_news_of_a_tool_are_shown() {
+    let busy = "export default (pi: any) => pi.registerTool({ name: 't', description: 'd', parameters: {}, async execute(id: any, p: any, s: any, news: any) {
+        for (let n = 0; n < 200; n++) news({ content: [{ type: 'text', text: `news ${n}` }] });
+        return { content: [] };
+    } });";
+    let shown = run(&World::new().with("busy.ts", busy), "ext run-tool busy.ts t");
+    assert_eq!(shown.matches("news ").count(), 200, "{shown}");
+}
+
     assert!(shown.contains("error: it has no tool hello, and no other either\n"), "{shown}");
     assert!(shown.contains("hint: `pi ext inspect one.ts`") && shown.ends_with("--- exit 2"), "{shown}");
 }

@@ -1,8 +1,8 @@
-//! `pi ext fire`: an event, and what every handler of it answers.
+//! `pi ext fire`: an event, and what every handler that hears it answers.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Duration};
 
-use pi_exthost::{Ask, Stopwatch};
+use pi_exthost::{Ask, Chain, Stopwatch};
 use pi_extproto::{
     Object,
     hook::{Hook, event::Event},
@@ -59,22 +59,35 @@ async fn fire(arguments: &ExtFireArguments, environment: &Environment) -> Result
         problem: bad.to_string(),
         hint: format!("it may say {usual}, which is what it says unless told otherwise"),
     })?;
-    let event = Arc::new(event);
+    let mut chain = Chain::new(hook, event);
     let trial = Trial::open(arguments.tried.profile, environment).await?;
     let mut outcomes: Vec<Value> = Vec::new();
     let mut has_failed = false;
-    for source in Trial::sources(&arguments.tried, environment)? {
+    'guests: for source in Trial::sources(&arguments.tried, environment)? {
         let path = source.path.clone();
         let guest = trial.start(source).await.map_err(|fault| failed(&path, &fault))?.guest();
         for handler in 0..guest.registration().handlers(hook) {
             let ask = Ask { cancel: CancellationToken::new(), stopwatch: Stopwatch::new(Duration::from_secs(10)) };
-            let outcome = match timeout(PATIENCE, guest.handle(handler, Arc::clone(&event), ask)).await {
-                Ok(Ok(outcome)) => json!(outcome),
-                Ok(Err(fault)) => json!({ "error": fault.to_string() }),
-                Err(_) => json!({ "error": format!("no answer within {PATIENCE:?}") }),
+            // Each hears what those before it made of the event, as in a session.
+            let answered = timeout(PATIENCE, guest.handle(handler, Arc::clone(chain.event()), ask)).await;
+            let error = |error: String| (json!({ "error": error }), ControlFlow::Continue(()));
+            let (outcome, flow) = match answered {
+                Ok(Ok(outcome)) => {
+                    let told = json!(outcome);
+                    match chain.take(&guest.registration().id, outcome) {
+                        Ok(flow) => (told, flow),
+                        Err(trouble) => error(trouble.to_string()),
+                    }
+                }
+                Ok(Err(fault)) => error(fault.to_string()),
+                Err(_) => error(format!("no answer within {PATIENCE:?}")),
             };
             has_failed |= outcome.get("error").is_some();
             outcomes.push(outcome);
+            if flow.is_break() {
+                guest.shutdown().await;
+                break 'guests;
+            }
         }
         guest.shutdown().await;
     }

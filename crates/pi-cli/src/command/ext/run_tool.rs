@@ -15,6 +15,9 @@ use crate::{
     failure::{Failure, SessionFailure},
 };
 
+/// Updates that are shown. A session shows the last one, and passes over what comes faster than it is drawn.
+const MOST_UPDATES: usize = 10_000;
+
 pub(crate) fn run(
     arguments: &ExtRunToolArguments,
     environment: &Environment,
@@ -42,7 +45,7 @@ async fn call(given: &ExtRunToolArguments, environment: &Environment) -> Result<
             return Ok(Shown { told, is_error: true });
         }
     };
-    let (updates, mut heard) = mpsc::channel(64);
+    let (updates, mut heard) = mpsc::channel(MOST_UPDATES);
     let name = tool.offer.definition.name.clone();
     let call = ToolInvocation { call_id: "trial".into(), name, input, updates };
     let answer = tool.call(call, &CancellationToken::new()).await;
@@ -51,15 +54,17 @@ async fn call(given: &ExtRunToolArguments, environment: &Environment) -> Result<
         seen.push(json!(update));
     }
     let actions = trial.end(&guests).await;
-    Ok(match answer {
-        Ok(answer) => Shown {
-            told: json!({ "content": answer.output.content, "details": answer.output.details, "isError": answer.is_error,
-                "terminate": answer.terminate, "updates": seen, "actions": actions }),
-            is_error: answer.is_error,
-        },
-        Err(fault) => Shown {
-            told: json!({ "error": fault.told(), "isError": true, "updates": seen, "actions": actions }),
-            is_error: true,
-        },
-    })
+    let is_cut = seen.len() == MOST_UPDATES;
+    let (mut told, is_error) = match answer {
+        Ok(answer) => {
+            let told = json!({ "content": answer.output.content, "details": answer.output.details,
+                "isError": answer.is_error, "terminate": answer.terminate, "updates": seen, "actions": actions });
+            (told, answer.is_error)
+        }
+        Err(fault) => (json!({ "error": fault.told(), "isError": true, "updates": seen, "actions": actions }), true),
+    };
+    if is_cut {
+        told["updatesCut"] = json!(true);
+    }
+    Ok(Shown { told, is_error })
 }
