@@ -230,11 +230,14 @@ impl Ear {
             (None, Some(schema)) => Wanted::Form(schema.clone()),
             (None, None) => return json!({ "action": "decline" }),
         };
+        let is_visit = matches!(wanted, Wanted::Visit(_));
         let (answer, answered) = oneshot::channel();
         if self.counter.news.try_send(News::Question { message, wanted, answer }).is_err() {
             return json!({ "action": "decline" });
         }
         match answered.await {
+            // Whoever opened an address filled in nothing.
+            Ok(Elicited::Accepted(_)) if is_visit => json!({ "action": "accept" }),
             Ok(Elicited::Accepted(content)) => json!({ "action": "accept", "content": content }),
             Ok(Elicited::Declined) | Err(_) => json!({ "action": "decline" }),
             Ok(Elicited::Dismissed) => json!({ "action": "cancel" }),

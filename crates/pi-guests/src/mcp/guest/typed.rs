@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use pi_extproto::Object;
 
-use crate::mcp::reading::PromptFace;
+use crate::mcp::reading::{PromptArgument, PromptFace};
 
 /// Why what was typed cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,14 +15,23 @@ pub(super) enum TypedFault {
     Twice(String),
 }
 
-/// Arguments of a prompt: `name=value`, each value up to the next name, or values in their order, the last of which takes the
-/// rest. A value may stand in quotes.
+/// Arguments of a prompt: values in their order, the last of which takes the rest, and behind them `name=value`, each value up
+/// to the next name. A value may stand in quotes.
 pub(super) fn arguments(prompt: &PromptFace, typed: &str) -> Result<Object, TypedFault> {
     let typed = typed.trim();
     let names = names(prompt, typed);
     let given = match names.first() {
-        Some((0, _)) => named(typed, &names)?,
-        Some(_) | None => in_order(prompt, typed),
+        Some((start, _)) => {
+            let is_open = |argument: &&PromptArgument| names.iter().all(|(_, name)| argument.name != *name);
+            let open: Vec<_> = prompt.arguments.iter().filter(is_open).collect();
+            match (typed[..*start].trim(), open.is_empty()) {
+                ("", _) => named(typed, &names)?,
+                // Words that no argument is left for are no names.
+                (_, true) => in_order(&prompt.arguments.iter().collect::<Vec<_>>(), typed),
+                (before, false) => in_order(&open, before).into_iter().chain(named(typed, &names)?).collect(),
+            }
+        }
+        None => in_order(&prompt.arguments.iter().collect::<Vec<_>>(), typed),
     };
     let missing =
         prompt.arguments.iter().filter(|argument| argument.is_required && !given.contains_key(&argument.name));
@@ -73,11 +82,11 @@ fn named(typed: &str, names: &[(usize, &str)]) -> Result<Object, TypedFault> {
     Ok(given)
 }
 
-fn in_order(prompt: &PromptFace, typed: &str) -> Object {
+fn in_order(arguments: &[&PromptArgument], typed: &str) -> Object {
     let mut given = Object::new();
     let mut rest = typed;
-    for (at, argument) in prompt.arguments.iter().enumerate() {
-        let is_last = at + 1 == prompt.arguments.len();
+    for (at, argument) in arguments.iter().enumerate() {
+        let is_last = at + 1 == arguments.len();
         let (value, behind) = match (quoted(rest), rest.split_once(char::is_whitespace)) {
             _ if is_last => (plain(rest), ""),
             (Some((inside, behind)), _) => (inside, behind.trim_start()),
@@ -109,7 +118,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::mcp::reading::PromptArgument;
 
     fn prompt() -> PromptFace {
         let argument = |name: &str, is_required| PromptArgument { name: name.to_owned(), is_required };
@@ -132,6 +140,10 @@ mod tests {
         check(" Paris in  spring", Ok(json!({ "city": "Paris", "note": "in  spring" })));
         check("note=x city=Rome", Ok(json!({ "note": "x", "city": "Rome" })));
         check("a=b", Ok(json!({ "city": "a=b" })));
+        check("Rome note=x", Ok(json!({ "city": "Rome", "note": "x" })));
+        check("New York note=x y", Ok(json!({ "city": "New York", "note": "x y" })));
+        check("Rome city=x note=y", Ok(json!({ "city": "Rome", "note": "city=x note=y" })));
+        check(r#"Rome "note=x""#, Ok(json!({ "city": "Rome", "note": "note=x" })));
         check("", Err("missing: city"));
         check("note=x", Err("missing: city"));
         check("city=a city=b", Err("city is given twice"));

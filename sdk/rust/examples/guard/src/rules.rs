@@ -11,7 +11,8 @@ const ENDINGS: [&str; 5] = [".pem", ".key", ".p12", ".pfx", ".keystore"];
 const FOLDERS: [&str; 4] = [".git", ".ssh", ".gnupg", ".aws"];
 const CLOSED: [&str; 3] = [".ssh", ".gnupg", ".aws"];
 /// Arguments by which tools of others name files.
-const PLACES: [&str; 8] = ["path", "paths", "file", "files", "file_path", "filename", "uri", "glob"];
+const PLACES: [&str; 10] =
+    ["path", "paths", "file", "files", "file_path", "filename", "source", "destination", "uri", "glob"];
 /// Words before a command that change nothing about what it does, the letters of their options that a value follows, and how
 /// many words of their own come before the command.
 const BEFORE: [(&str, &str, usize); 22] = [
@@ -316,6 +317,8 @@ mod tests {
         check("mcp__files__read_file", json!({ "path": "/home/a/.env" }), Some(&secret("/home/a/.env", "touch")));
         check("mcp__files__read", json!({ "paths": ["a", "b/.netrc"] }), Some(&secret("b/.netrc", "touch")));
         check("mcp__files__read_file", json!({ "path": "README.md" }), None);
+        check("mcp__files__move_file", json!({ "source": ".env", "destination": "x" }), Some(&secret(".env", "touch")));
+        check("mcp__files__move_file", json!({ "source": "x", "destination": ".env" }), Some(&secret(".env", "touch")));
     }
 
     #[test]
