@@ -339,7 +339,7 @@ impl Guest for WasmGuest {
         async move {
             self.condition().health = Health::Ended;
             let farewell = async {
-                let mut place = self.pool.place().await;
+                let Ok(mut place) = self.place().await else { return };
                 let Some(mut instance) = place.take() else { return };
                 let work = Work {
                     cancel: CancellationToken::new(),

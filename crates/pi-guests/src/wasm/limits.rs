@@ -17,6 +17,8 @@ pub struct Limits {
     pub loading: Duration,
     /// Instances at the same time: one, and those that answer while it waits for its host.
     pub instances: usize,
+    /// How long a call stands in line while all of them wait for the host: they may wait for that call.
+    pub standstill: Duration,
     /// Streams that it may hold open at the same time.
     pub streams: usize,
     /// How often it is started anew before it stays away.
@@ -30,7 +32,8 @@ impl Default for Limits {
             table: 100_000,
             stretch: Duration::from_secs(30),
             loading: Duration::from_secs(30),
-            instances: 4,
+            instances: 8,
+            standstill: Duration::from_secs(30),
             streams: 64,
             restarts: Restarts::default(),
         }

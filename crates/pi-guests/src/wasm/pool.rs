@@ -2,14 +2,21 @@
 //!
 //! A component does one thing at a time, so calls wait for the first instance, in order. While that waits for its host it
 //! would wait for itself if what it waits for asked it something: then a further instance is made for the one call. What
-//! an extension keeps in its memory is kept in the first.
+//! an extension keeps in its memory is kept in the first. When there are as many as there may be, and all of them wait,
+//! they may wait for the call that stands in line: it does so for a bounded time.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
-use tokio::sync::{Notify, Semaphore};
+use tokio::{
+    sync::{Notify, Semaphore},
+    time::timeout,
+};
 
 use super::instance::Instance;
 
@@ -23,6 +30,8 @@ pub(crate) struct Traffic {
 /// Where instances are.
 pub(crate) struct Pool {
     most: usize,
+    /// How long a call waits while all of them do.
+    standstill: Duration,
     traffic: Arc<Traffic>,
     /// One at a time looks for a place; the others stand in line.
     line: Semaphore,
@@ -48,6 +57,18 @@ pub(crate) struct Place {
     instance: Option<Box<Instance>>,
 }
 
+/// What was seen of the places.
+enum Look {
+    Found(Place),
+    /// One of them works, and will be free or wait for the host.
+    Busy,
+    /// There may be no more of them, and none goes on by itself.
+    Standstill,
+}
+
+/// All places were taken by calls that waited for the host, for longer than anybody waits.
+pub(crate) struct Standstill;
+
 impl Traffic {
     pub(crate) fn leave(&self) {
         self.away.fetch_add(1, Ordering::SeqCst);
@@ -60,40 +81,42 @@ impl Traffic {
 }
 
 impl Pool {
-    pub(crate) fn new(most: usize, traffic: Arc<Traffic>) -> Self {
+    pub(crate) fn new(most: usize, standstill: Duration, traffic: Arc<Traffic>) -> Self {
         let state = Mutex::new(State { first: First::Missing, live: 0 });
-        Self { most, traffic, line: Semaphore::new(1), state }
+        Self { most, standstill, traffic, line: Semaphore::new(1), state }
     }
 
     /// Waits for a place. Those who came first get theirs first.
-    pub(crate) async fn place(self: &Arc<Self>) -> Place {
+    pub(crate) async fn place(self: &Arc<Self>) -> Result<Place, Standstill> {
         let turn = self.line.acquire().await.expect("the line is never closed");
         let place = loop {
+            let changed = self.traffic.changed.notified();
             match self.look() {
-                Some(place) => break place,
-                None => self.traffic.changed.notified().await,
+                Look::Found(place) => break Ok(place),
+                Look::Busy => changed.await,
+                Look::Standstill => {
+                    if timeout(self.standstill, changed).await.is_err() {
+                        break Err(Standstill);
+                    }
+                }
             }
         };
         drop(turn);
         place
     }
 
-    fn look(self: &Arc<Self>) -> Option<Place> {
+    fn look(self: &Arc<Self>) -> Look {
         let mut state = self.state();
         let place = |is_first, instance| Place { pool: Arc::clone(self), is_first, instance };
         let found = match std::mem::replace(&mut state.first, First::Taken) {
             First::Here(instance) => place(true, Some(instance)),
             First::Missing => place(true, None),
-            First::Taken => {
-                let all_wait = self.traffic.away.load(Ordering::SeqCst) >= state.live;
-                if !all_wait || state.live >= self.most {
-                    return None;
-                }
-                place(false, None)
-            }
+            First::Taken if self.traffic.away.load(Ordering::SeqCst) < state.live => return Look::Busy,
+            First::Taken if state.live >= self.most => return Look::Standstill,
+            First::Taken => place(false, None),
         };
         state.live += 1;
-        Some(found)
+        Look::Found(found)
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

@@ -41,6 +41,7 @@ async fn contained(tool: &str, expected: &str) {
     assert!(fault.starts_with(expected), "{tool}: {fault}");
     // The model reads it: one line, and no numbers of functions.
     assert!(!fault.contains('\n') && !fault.contains("wasm function"), "{tool}: {fault}");
+    assert_eq!(guest.memory(), 0, "the instance is gone, and its memory with it");
     assert_eq!(call(&guest, "count", unlimited()).await, "1", "after {tool}");
 }
 
@@ -167,6 +168,20 @@ async fn abandoning_a_call_that_waits_for_its_host_is_not_its_fault() {
     let guest = start(&house, Limits::default()).await.expect("it starts");
     let waiting = tokio::time::timeout(Duration::from_millis(100), call(&guest, "vigil", unlimited()));
     assert!(waiting.await.is_err(), "it waits");
+    assert_eq!(guest.health(), Health::Running);
+    assert_eq!(call(&guest, "count", unlimited()).await, "1");
+}
+
+#[tokio::test]
+async fn call_that_has_no_place_because_all_wait_for_it_gives_up() {
+    let house = House::new(OPEN);
+    let limits = Limits { instances: 1, standstill: Duration::from_millis(50), ..Limits::default() };
+    let guest = start(&house, limits).await.expect("it starts");
+    let _guests = house.attend(guest.clone());
+    // The tool uses another of its own, which stands in line behind it.
+    let told = call(&guest, "own", unlimited()).await;
+    let limit = "the extension went over its limit of 1 calls of test at the same time, all of which wait for the host";
+    assert!(told.contains(limit), "{told}");
     assert_eq!(guest.health(), Health::Running);
     assert_eq!(call(&guest, "count", unlimited()).await, "1");
 }
