@@ -192,8 +192,8 @@ impl Exchange<'_> {
             return Err(CallError::WebPage { provider: self.manifest.id.clone(), address: self.address() });
         }
         let is_silent = first.is_none() && matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT);
-        let is_told = first.as_deref().is_some_and(|first| is_words(self.manifest, &headers, first));
-        if self.mode == Mode::Stream && (is_silent || is_told) {
+        let is_told = || first.as_deref().is_some_and(|first| is_words(self.manifest, &headers, first));
+        if self.mode == Mode::Stream && (is_silent || is_told()) {
             return Err(self.refusal(status, &headers, first.unwrap_or_default(), &mut response).await);
         }
         has_begun.store(first.is_some(), Ordering::Relaxed);
