@@ -228,7 +228,7 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    plain_answer, chat_reload, extension, extension_brings, extension_chat, extension_trusts, extension_watched, extension_draws, extension_draws_tools, extension_hands_over, extensions_chat, chat_extension_stopped, extension_print, extension_last_words, extension_models, extension_keys, mcp, mcp_first, mcp_slow, tools_read_write_edit, tools_bash, tools_search, unknown_tool, bad_arguments, no_tools, retry_helps,
+    plain_answer, chat_reload, extension, extension_brings, extension_chat, extension_trusts, extension_watched, extension_draws, extension_draws_tools, extension_shortcuts, extension_editor, extension_footer, extension_hands_over, extensions_chat, chat_extension_stopped, extension_print, extension_last_words, extension_models, extension_keys, mcp, mcp_first, mcp_slow, tools_read_write_edit, tools_bash, tools_search, unknown_tool, bad_arguments, no_tools, retry_helps,
     lasting_error, continue_last, session_by_id, session_in_a_new_file, no_session, piped_input, attached_file, attached_image, context_and_skills,
     template, thinking_level, secrets, read_only_sessions, read_only_session, chat_unkept, chat_read_only, chat_fork_refused, torn_file, second_writer, interrupted, killed_and_continued,
     tools_spill_read, tools_bash_variables, attached_image_unseen,
