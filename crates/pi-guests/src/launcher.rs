@@ -22,6 +22,7 @@ use pi_exthost::{
 };
 
 use pi_extc::{CacheFault, SourceMap, Workshop};
+use pi_transcript::question::NotifyType;
 
 use self::built::{Built, Compiled, Yard};
 pub use self::{
@@ -124,8 +125,8 @@ impl Tiers {
                 limits: wasm::Limits { memory: around.limits.memory, ..wasm::Limits::default() },
             })),
         };
-        let Built { notices, sources, missing, forbidden, .. } = built;
-        Ok(PreparedGuest { identity, program, notices, sources, missing, forbidden })
+        let Built { notices, outdated, sources, missing, forbidden, .. } = built;
+        Ok(PreparedGuest { identity, program, notices, outdated, sources, missing, forbidden })
     }
 
     fn script(
@@ -172,6 +173,12 @@ impl Tiers {
     }
 }
 
+/// Tells a person that what runs was built from older sources, which only they can mend.
+pub fn tell_outdated(desk: &Desk, outdated: String) {
+    desk.tell(format!("Extension {}: {outdated}", desk.guest()), NotifyType::Warning);
+    desk.events().warn(outdated, None);
+}
+
 /// Writes what the scanner found into the log of the extension.
 fn tell(desk: &Desk, notices: Vec<String>) {
     let others = notices.len().saturating_sub(MOST_NOTICES);
@@ -184,12 +191,15 @@ fn tell(desk: &Desk, notices: Vec<String>) {
 impl Launcher for Tiers {
     fn prepare(&self, source: Source) -> BoxFuture<'_, Result<Prepared, LaunchFault>> {
         async move {
-            let PreparedGuest { identity, mut program, notices, sources, missing, forbidden } =
+            let PreparedGuest { identity, mut program, notices, outdated, sources, missing, forbidden } =
                 self.prepare_guest(source).await?;
             let tier = program.tier();
             let launch = move |desk: Desk| {
                 async move {
                     tell(&desk, notices);
+                    if let Some(outdated) = outdated {
+                        tell_outdated(&desk, outdated);
+                    }
                     // Whoever gave it its desk may have told it from another of its name.
                     program.keep_data_in(&desk.identity().data);
                     Ok(program.start(desk).await?.guest())

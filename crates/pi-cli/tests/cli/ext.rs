@@ -135,6 +135,19 @@ fn new_extension_in_rust_is_tested_built_and_called() {
     assert!(shown.starts_with("built  greeter 0.1.0"), "{shown}");
     let shown = run(&world, r#"ext run-tool greeter hello {"name":"Ada"}"#);
     assert!(shown.contains("Hello, Ada!") && shown.ends_with("--- exit 0"), "{shown}");
+    // What was built runs until it is built again, whoever used it in between.
+    let code = world.read("greeter/src/lib.rs").replace("\"Hello, {}!\"", "\"Howdy, {}!\"");
+    let world = world.with("greeter/src/lib.rs", &code);
+    let shown = run(&world, r#"ext run-tool greeter hello {"name":"Ada"}"#);
+    assert!(shown.contains("Hello, Ada!") && shown.contains("it was built from older sources"), "{shown}");
+    for look in ["ext inspect greeter", "ext list -e greeter --json"] {
+        let shown = run(&world, look);
+        assert!(shown.contains("it was built from older sources"), "{shown}");
+    }
+    let mut build = world.command("ext build greeter");
+    compiling(build.env("PI_CODING_AGENT_DIR", world.path().join("agent"))).output().expect("pi runs");
+    let shown = run(&world, r#"ext run-tool greeter hello {"name":"Ada"}"#);
+    assert!(shown.contains("Howdy, Ada!") && !shown.contains("older sources"), "{shown}");
     // A newer SDK takes the place of an older one, in a crate and nowhere else.
     let world = world.with("greeter/sdk/pi-extension/src/lib.rs", "of another day");
     assert!(run(&world, "ext sdk greeter").starts_with("written to greeter/sdk/pi-extension: 10 files"));
@@ -173,15 +186,6 @@ fn events_are_fired_with_what_they_usually_say() {
 }
 
 #[test]
-fn what_an_extension_does_not_have_is_told_with_what_it_has() {
-    let world = World::new().with(
-        "one.ts",
-        "export default (pi: any) => pi.registerCommand('hello', { description: 'd', handler: async () => {} });",
-    );
-    let shown = run(&world, "ext run-command one.ts hallo");
-    assert!(shown.contains("error: it has no command hallo; its commands are: hello\n"), "{shown}");
-    let shown = run(&world, "ext run-tool one.ts hello");
-#[test]
 fn handlers_that_are_fired_hear_what_those_before_them_changed() {
     let hearing = "export default (pi: any) => {
         pi.on('tool_call', async (event: any) => { event.input.command += ' -l'; });
@@ -202,6 +206,15 @@ fn all_news_of_a_tool_are_shown() {
     assert_eq!(shown.matches("news ").count(), 200, "{shown}");
 }
 
+#[test]
+fn what_an_extension_does_not_have_is_told_with_what_it_has() {
+    let world = World::new().with(
+        "one.ts",
+        "export default (pi: any) => pi.registerCommand('hello', { description: 'd', handler: async () => {} });",
+    );
+    let shown = run(&world, "ext run-command one.ts hallo");
+    assert!(shown.contains("error: it has no command hallo; its commands are: hello\n"), "{shown}");
+    let shown = run(&world, "ext run-tool one.ts hello");
     assert!(shown.contains("error: it has no tool hello, and no other either\n"), "{shown}");
     assert!(shown.contains("hint: `pi ext inspect one.ts`") && shown.ends_with("--- exit 2"), "{shown}");
 }

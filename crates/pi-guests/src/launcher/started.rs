@@ -22,6 +22,8 @@ pub struct PreparedGuest {
     pub program: Program,
     /// What its author should know.
     pub notices: Vec<String>,
+    /// That its sources changed since a compiler made it of them, and what to do about it.
+    pub outdated: Option<String>,
     /// The files that it was built from.
     pub sources: Vec<PathBuf>,
     /// Packages that it imports and that are not installed.

@@ -7,6 +7,7 @@ use pi_exthost::{
     Guest,
     launcher::{LaunchFault, Launcher, Provenance, Source},
 };
+use pi_extproto::artifact::Digest;
 use pi_guests::{
     Screening, Stock, Surroundings, Tiers, js,
     launcher::{PreparedGuest, Program},
@@ -67,6 +68,31 @@ async fn component_and_artifact_are_launched_alike() {
     let path = other.folder.join("own/extension.artifact");
     fs::write(&path, write_container(artifact)).expect("a file");
     assert_eq!(answers(&other, &path).await, r#"{"a":1}"#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn person_hears_that_what_runs_was_built_from_older_sources() {
+    let house = House::new(OPEN);
+    let path = house.folder.join("own/greeter.wasm");
+    fs::write(&path, &*COMPONENT).expect("a file");
+    let cache = Cache::open(&house.folder.join("cache")).expect("a cache");
+    let built = load(&path, &Workshop::new(house.folder.join("cache")), &cache).await.expect("an artifact");
+    let mut artifact = built[0].artifact.clone();
+    let sources = json!([{ "path": "src/lib.rs", "digest": Digest::of(b"older"), "size": 5 }]);
+    artifact.descriptor.sources = serde_json::from_value(sources).expect("a list of files");
+    let root = house.folder.canonicalize().expect("it is there").join("own/greeter");
+    for folder in ["src", "dist"] {
+        fs::create_dir_all(root.join(folder)).expect("a folder");
+    }
+    fs::write(root.join("Cargo.toml"), "[package]\nname = \"greeter\"\n").expect("a file");
+    fs::write(root.join("src/lib.rs"), "newer").expect("a file");
+    fs::write(root.join("dist/extension.artifact"), write_container(&artifact)).expect("a file");
+    let _guest = launch(&house, &root).await.unwrap_or_else(|fault| panic!("{fault}"));
+    let told = format!(
+        "Extension greeter: it was built from older sources; `pi ext build {}` builds it from those that are there",
+        root.display()
+    );
+    assert_eq!(house.announced().await, told);
 }
 
 /// A component at its path, for a session of many.

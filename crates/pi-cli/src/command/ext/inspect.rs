@@ -37,7 +37,14 @@ async fn inspect(arguments: &ExtInspectArguments, environment: &Environment) -> 
     let trial = Trial::open(arguments.tried.profile, environment).await?;
     let (mut whole, mut notes) = (None::<Value>, Vec::new());
     for source in sources {
-        let found = match trial.start(source).await {
+        let started = match trial.prepare(source).await {
+            Ok(prepared) => {
+                notes.extend(prepared.outdated.clone());
+                trial.launch(prepared).await
+            }
+            Err(fault) => Err(fault),
+        };
+        let found = match started {
             Ok(guest) => {
                 let found = guest.inspect().await.unwrap_or_else(|fault| not_loaded(&fault.to_string()));
                 let guest = guest.guest();

@@ -67,7 +67,10 @@ struct Listed {
 }
 
 enum State {
-    Ready,
+    Ready {
+        /// That it was built from older sources.
+        outdated: Option<String>,
+    },
     Off {
         why: Option<String>,
     },
@@ -190,11 +193,12 @@ async fn look_at(
         let state = State::Off { why: off.by_project(&id) };
         return Listed { state, version, capabilities, ..broken(id, tier, String::new()) };
     }
+    let outdated = prepared.outdated.clone();
     match trial.launch(prepared).await {
         Ok(started) => {
             let registration = started.guest().registration();
             let listed = Listed {
-                state: State::Ready,
+                state: State::Ready { outdated },
                 version,
                 capabilities,
                 memory: started.memory().await.ok(),
@@ -266,7 +270,8 @@ impl Past {
 impl Listed {
     fn problem(&self) -> Option<String> {
         match &self.state {
-            State::Ready | State::Off { why: None } => None,
+            State::Off { why: None } => None,
+            State::Ready { outdated } => outdated.clone(),
             State::Off { why: Some(why) } | State::Broken { why } => Some(why.clone()),
             State::NotStarted { changed } if changed.is_empty() => None,
             State::NotStarted { changed } => {
@@ -277,7 +282,7 @@ impl Listed {
 
     fn state(&self) -> (Tone, &'static str) {
         match self.state {
-            State::Ready => (Tone::Good, "ready"),
+            State::Ready { .. } => (Tone::Good, "ready"),
             State::Off { .. } => (Tone::Quiet, "off"),
             State::Broken { .. } => (Tone::Bad, "broken"),
             State::NotStarted { .. } => (Tone::Quiet, "not started"),

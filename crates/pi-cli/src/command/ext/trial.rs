@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use pi_exthost::{
-    Dispatcher, Guest, GuestId, Guests, Patience,
+    Dispatcher, Guest, GuestFault, GuestId, Guests, Patience,
     launcher::{LaunchFault, Source},
     ledger::reading,
 };
@@ -11,7 +11,7 @@ use pi_guests::{
     Tiers,
     discovery::{Discovered, Places, Wanted, discover},
     js::{Chance, Steps},
-    launcher::{PreparedGuest, Program, Started},
+    launcher::{PreparedGuest, Program, Started, tell_outdated},
     mcp,
 };
 use pi_policy::{Policy, config};
@@ -244,12 +244,15 @@ impl Trial {
 
     /// Starts one that was looked at.
     pub(super) async fn launch(&self, prepared: PreparedGuest) -> Result<Started, LaunchFault> {
-        let PreparedGuest { identity, mut program, notices: _, sources: _, missing: _, forbidden: _ } = prepared;
+        let PreparedGuest { identity, mut program, notices: _, outdated, sources: _, missing: _, forbidden: _ } = prepared;
         if let Program::Js(script) = &mut program {
             script.chance = self.chance.clone();
         }
         let desk =
             self.dispatcher.desk(identity).map_err(|fault| LaunchFault::Unusable { message: fault.to_string() })?;
+        if let Some(outdated) = outdated {
+            tell_outdated(&desk, outdated);
+        }
         Ok(program.start(desk).await?)
     }
 
@@ -312,6 +315,9 @@ pub(super) fn failed(path: &Path, fault: &LaunchFault) -> Failure {
         LaunchFault::Missing { .. } => "look at the path".to_owned(),
         LaunchFault::Unusable { message } if message.contains("pi ext build") => {
             format!("`pi ext build {}` builds it", path.display())
+        }
+        LaunchFault::Failed(GuestFault::Threw { message, .. }) if message.starts_with("the extension trapped") => {
+            "it fell in its own `init`; what it wrote to stderr before stands behind the trap".to_owned()
         }
         LaunchFault::Unusable { .. } | LaunchFault::Failed(_) => {
             format!("`pi ext scan {}` says what it does that it may not", path.display())
