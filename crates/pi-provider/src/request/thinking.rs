@@ -80,15 +80,12 @@ pub(super) fn activate(
     let levels = Levels::of(target, format);
     let off = levels.value(ThinkingLevel::Off);
     let has_off = format.silence_is_off || !format.off.is_empty() || off.is_some_and(|word| !word.is_null());
-    let wanted = if wanted != ThinkingLevel::Off && excludes_choice(format, choice) {
-        if has_off {
-            changes.changed("thinking", "off, because a tool must be called and this model does not think then");
-        } else {
-            changes.dropped("thinking", "a tool must be called and this model does not think then");
+    let wanted = match wanted != ThinkingLevel::Off && excludes_choice(format, choice) {
+        true => {
+            tell_forced_call(has_off, changes);
+            ThinkingLevel::Off
         }
-        ThinkingLevel::Off
-    } else {
-        wanted
+        false => wanted,
     };
     let nearest = levels.nearest(wanted);
     if options.thinking_asked || wanted != ThinkingLevel::Off {
@@ -140,6 +137,16 @@ pub(super) fn activate(
         remove_forbidden(format, names, members);
     }
     Activation { value: Some(value), is_on, ..Activation::default() }
+}
+
+/// Says that a tool must be called, beside which the model does not think.
+fn tell_forced_call(has_off: bool, changes: &mut Changes) {
+    const WHY: &str = "a tool must be called and this model does not think then";
+    if has_off {
+        changes.changed("thinking", format!("off, because {WHY}"));
+    } else {
+        changes.dropped("thinking", WHY);
+    }
 }
 
 /// Says where the level that is sent is another one than it seems.

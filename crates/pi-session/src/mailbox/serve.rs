@@ -15,18 +15,8 @@ impl Mailbox {
         match request {
             Request::Prompt { words, during, reply } => self.take_in(*words, Arrival::Client { during, reply }),
             Request::Abort(reply) => self.abort(reply),
-            Request::AbortRetry(reply) => {
-                if let Some(running) = &self.running {
-                    running.give_up();
-                }
-                answer(reply, ());
-            }
-            Request::AbortCompaction(reply) => {
-                if let Some(running) = &self.running {
-                    running.leave_whole();
-                }
-                answer(reply, ());
-            }
+            Request::AbortRetry(reply) => answer(reply, self.running.iter().for_each(|it| it.give_up())),
+            Request::AbortCompaction(reply) => answer(reply, self.running.iter().for_each(|it| it.leave_whole())),
             Request::Idle(reply) => self.wait_until_idle(reply),
             Request::State(reply) => answer(reply, self.state()),
             Request::Messages(reply) => answer(reply, context::build(&self.tree.entries()).messages),

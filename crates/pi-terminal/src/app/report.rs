@@ -31,11 +31,7 @@ impl App {
             }
             Report::Drawn { place, lines } => self.chat.draw(*place, lines.as_deref()),
             Report::TakenBack(texts) => self.take_back(texts),
-            Report::Answered(text) => {
-                if let Some(position) = self.called.iter().position(|called| called.text == *text) {
-                    self.called.remove(position);
-                }
-            }
+            Report::Answered(text) => self.forget_call(text),
             Report::Model(model) => self.take_model((**model).clone()),
             Report::Offers { models, commands, drawn_tools, shortcuts } => {
                 self.chat.draw_tools(drawn_tools);
@@ -202,6 +198,13 @@ impl App {
             | AgentEvent::Other(_) => {}
             AgentEvent::StorageFailed { .. } => self.keeping = Keeping::Failing,
             AgentEvent::StorageRecovered => self.keeping = Keeping::Fine,
+        }
+    }
+
+    /// What was typed has been answered.
+    fn forget_call(&mut self, text: &str) {
+        if let Some(position) = self.called.iter().position(|called| called.text == *text) {
+            self.called.remove(position);
         }
     }
 
