@@ -34,6 +34,8 @@ struct Body {
     form: Form,
     /// What came and was not unpacked yet.
     waiting: Vec<u8>,
+    /// Whether anything came.
+    is_begun: bool,
     given: u64,
 }
 
@@ -93,7 +95,7 @@ impl Body {
             [form] if form == "deflate" => Form::Deflate,
             other => Form::Unknown(other.join(", ")),
         };
-        Some(Self { form, waiting: Vec::new(), given: 0 })
+        Some(Self { form, waiting: Vec::new(), is_begun: false, given: 0 })
     }
 
     /// What can be told of what came, and about as much as a piece holds.
@@ -124,6 +126,7 @@ impl Body {
                 taken => used += taken,
             }
         }
+        self.is_begun |= used > 0;
         self.waiting.drain(..used);
         self.given += out.len() as u64;
         if self.given > MOST {
@@ -136,7 +139,7 @@ impl Body {
     fn finish(&mut self) -> Result<(), HostError> {
         match &mut self.form {
             // An answer without a body is packed in no way.
-            _ if self.given == 0 => Ok(()),
+            _ if !self.is_begun => Ok(()),
             Form::Gzip(unpacker) => unpacker.try_finish(),
             Form::Zlib(unpacker) => unpacker.try_finish(),
             Form::Raw(unpacker) => unpacker.try_finish(),
