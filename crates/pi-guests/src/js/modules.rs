@@ -106,6 +106,7 @@ const FIRST: &[&str] = &[
     "pi:api/session",
     "pi:api/theme",
     "pi:api/ui",
+    "pi:shim/assumed",
     "pi:shim/facade",
     "pi:shim/globals",
     "pi:shim/pi/ai/own",
