@@ -223,9 +223,8 @@ pub fn verify(folder: &Path, session: &str) -> io::Result<Verification> {
         // Nothing was written yet.
         None => {}
     }
-    let is_closed = walk.last.as_ref().is_some_and(|last| last.event == "ledger.close");
     let kept = lines(&kept).count() as u64;
-    let Walk { lines, first, written_for, breaks, .. } = walk;
+    let Walk { lines, first, is_closed, written_for, breaks, .. } = walk;
     let first = first.map_or(0, |first| first.index);
     Ok(Verification { files: files.len(), lines, first, kept, is_closed, written_for, breaks })
 }
@@ -321,7 +320,6 @@ fn head(folder: &Path, session: &str) -> io::Result<Option<Link>> {
 }
 
 struct Last {
-    event: String,
     /// The place behind it.
     next: Link,
     line: usize,
@@ -337,6 +335,7 @@ struct Walk {
     /// What the lines say of removed ones, by their order.
     removals: Vec<Removal>,
     last: Option<Last>,
+    is_closed: bool,
     written_for: Option<String>,
     breaks: Vec<Break>,
 }
@@ -374,7 +373,12 @@ impl Walk {
         self.removals.extend(Removal::of(&entry));
         let next = Link::after(link.index, text.as_bytes());
         self.expected = Some(next);
-        self.last = Some(Last { event: entry.event.as_str().to_owned(), next, line: number });
+        match entry.event.as_str() {
+            // The end may be what made a file too large, and the older ones go.
+            kept::REMOVED => {}
+            event => self.is_closed = event == "ledger.close",
+        }
+        self.last = Some(Last { next, line: number });
     }
 
     /// The first line is the first that was written, or stands behind what was removed by us.
