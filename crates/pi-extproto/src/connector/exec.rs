@@ -22,11 +22,16 @@ pub struct Command {
     pub cwd: Option<String>,
     /// Variables added to the environment that the host gives to processes.
     pub env: BTreeMap<String, String>,
-    /// Variables that the host gives to processes, and that this one does not get.
+    /// Variables that the host gives to processes, and that this one does not get. Of scripts alone, as the next one: the record
+    /// of components is as it was published.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub unset: Option<Vec<String>>,
     /// Whether this one gets none of them: `env` is all that it has, beside the folders of programs.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    #[ts(skip)]
     pub bare: Option<bool>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub stdin: Option<Data>,
