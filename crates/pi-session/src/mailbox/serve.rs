@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Mailbox, Request, answer, intake::Arrival};
+use super::{Mailbox, Request, answer, intake::Arrival, job::Running};
 use crate::{
     context,
     herald::{self, Outgoing, Reading, Subscription},
@@ -15,8 +15,8 @@ impl Mailbox {
         match request {
             Request::Prompt { words, during, reply } => self.take_in(*words, Arrival::Client { during, reply }),
             Request::Abort(reply) => self.abort(reply),
-            Request::AbortRetry(reply) => answer(reply, self.running.iter().for_each(|it| it.give_up())),
-            Request::AbortCompaction(reply) => answer(reply, self.running.iter().for_each(|it| it.leave_whole())),
+            Request::AbortRetry(reply) => self.tell_run(Running::give_up, reply),
+            Request::AbortCompaction(reply) => self.tell_run(Running::leave_whole, reply),
             Request::Idle(reply) => self.wait_until_idle(reply),
             Request::State(reply) => answer(reply, self.state()),
             Request::Messages(reply) => answer(reply, context::build(&self.tree.entries()).messages),
@@ -109,6 +109,14 @@ impl Mailbox {
                 self.closed.push(reply);
             }
         }
+    }
+
+    /// Tells something to the run in flight, if there is one.
+    fn tell_run(&self, tell: impl FnOnce(&Running), reply: tokio::sync::oneshot::Sender<()>) {
+        if let Some(running) = &self.running {
+            tell(running);
+        }
+        answer(reply, ());
     }
 
     /// Events from here on.
