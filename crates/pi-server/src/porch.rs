@@ -231,7 +231,8 @@ impl Coming {
     /// Whether something waits that a client can stop.
     fn has_work_of(&self, client: &ClientName) -> bool {
         let is_theirs = |arrival: &Arrival| arrival.connection.identity.client == *client;
-        let is_work = |arrival: &Arrival| matches!(&arrival.frame.command, Command::Session(_, it) if can_be_stopped(it));
+        let is_work =
+            |arrival: &Arrival| matches!(&arrival.frame.command, Command::Session(_, it) if can_be_stopped(it));
         self.waiting.iter().any(|arrival| is_theirs(arrival) && is_work(arrival))
     }
 }
@@ -345,7 +346,8 @@ mod tests {
         assert!(matches!(receive(2, CREATE), Received::Passes(_)));
         assert!(matches!(receive(3, prompt), Received::Waits));
         assert!(matches!(receive(4, abort), Received::Waits));
-        let answer = r#"{"type":"extension_ui_response","sessionId":"s","requestId":"r","response":{"method":"cancelled"}}"#;
+        let answer =
+            r#"{"type":"extension_ui_response","sessionId":"s","requestId":"r","response":{"method":"cancelled"}}"#;
         assert!(matches!(receive(5, answer), Received::Passes(_)), "only the old one can have asked");
     }
 

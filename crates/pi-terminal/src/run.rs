@@ -60,6 +60,7 @@ pub async fn drive(app: &mut App, device: &mut Device, link: &mut Link, colours:
                         app.give_up(&unsent.into_inner());
                     }
                 }
+                stage.tell_text(app, link);
                 drawn = Instant::now();
                 due = None;
             }
@@ -117,8 +118,11 @@ impl Stage {
             Input::Resize => Vec::new(),
             Input::Terminated => vec![Action::Leave(Wish::Terminated)],
         };
-        // Whoever is asked to do something may look at it.
-        self.tell_text(app, link);
+        // Whoever is asked to do something may look at it. Of keys that come by the hundred only the last is told, with the next
+        // frame: nobody takes anything between them, and there is to be room for what is wanted.
+        if !actions.is_empty() {
+            self.tell_text(app, link);
+        }
         for action in actions {
             match action {
                 Action::Leave(wish) => self.wish = Some(wish),

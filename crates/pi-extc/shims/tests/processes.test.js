@@ -137,6 +137,9 @@ test("an environment that is given is all that there is, and a copy of one's own
   told.push(seen(process_.env), seen(Object.assign({}, process_.env)), seen({ PATH: process_.env.PATH }));
   delete process_.env.PI_SHIMS_OWN;
   assert.deepEqual(told, ["--1", "host--2", "--", "host--", "-own-", "-own-", "--"]);
+  // What an extension may not see is in no list, so the mark alone tells a copy from an environment that is given.
+  const copy = { ...process_.env };
+  assert.deepEqual(Object.getOwnPropertySymbols(copy).map((mark) => copy[mark]), [true]);
   assert.ok(!JSON.stringify(process_.env).includes("copied") && !Object.keys(process_.env).some((name) => typeof name !== "string"));
 });
 test("standard streams are the log and an empty input", async () => {

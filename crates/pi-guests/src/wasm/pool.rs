@@ -2,8 +2,9 @@
 //!
 //! A component does one thing at a time, so calls wait for the first instance, in order. While that waits for its host it
 //! would wait for itself if what it waits for asked it something: then a further instance is made for the one call. What
-//! an extension keeps in its memory is kept in the first. When there are as many as there may be, and all of them wait,
-//! they may wait for the call that stands in line: it does so for a bounded time.
+//! an extension keeps in its memory is kept in the first. When there are as many as there may be, and all of them wait for
+//! work in which guests have a part, they may wait for the call that stands in line: it does so for a bounded time. Processes,
+//! files, servers and people come to an end without it.
 
 use std::{
     sync::{
@@ -24,7 +25,18 @@ use super::instance::Instance;
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     away: AtomicUsize,
+    /// Those of them that wait for work in which guests have a part.
+    entangled: AtomicUsize,
     changed: Notify,
+}
+
+/// What an instance waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errand {
+    /// It ends by itself.
+    Plain,
+    /// Guests have a part in it, perhaps this one.
+    Entangled,
 }
 
 /// Where instances are.
@@ -62,7 +74,9 @@ enum Look {
     Found(Place),
     /// One of them works, and will be free or wait for the host.
     Busy,
-    /// There may be no more of them, and none goes on by itself.
+    /// There may be no more of them, and all wait for what ends by itself, or some do.
+    Full,
+    /// There may be no more of them, and perhaps none goes on by itself.
     Standstill,
 }
 
@@ -70,13 +84,24 @@ enum Look {
 pub(crate) struct Standstill;
 
 impl Traffic {
-    pub(crate) fn leave(&self) {
+    pub(crate) fn leave(&self, errand: Errand) {
         self.away.fetch_add(1, Ordering::SeqCst);
+        self.entangled.fetch_add(errand.weight(), Ordering::SeqCst);
         self.changed.notify_one();
     }
 
-    pub(crate) fn come_back(&self) {
+    pub(crate) fn come_back(&self, errand: Errand) {
         self.away.fetch_sub(1, Ordering::SeqCst);
+        self.entangled.fetch_sub(errand.weight(), Ordering::SeqCst);
+    }
+}
+
+impl Errand {
+    const fn weight(self) -> usize {
+        match self {
+            Self::Plain => 0,
+            Self::Entangled => 1,
+        }
     }
 }
 
@@ -93,7 +118,7 @@ impl Pool {
             let changed = self.traffic.changed.notified();
             match self.look() {
                 Look::Found(place) => break Ok(place),
-                Look::Busy => changed.await,
+                Look::Busy | Look::Full => changed.await,
                 Look::Standstill => {
                     if timeout(self.standstill, changed).await.is_err() {
                         break Err(Standstill);
@@ -112,7 +137,10 @@ impl Pool {
             First::Here(instance) => place(true, Some(instance)),
             First::Missing => place(true, None),
             First::Taken if self.traffic.away.load(Ordering::SeqCst) < state.live => return Look::Busy,
-            First::Taken if state.live >= self.most => return Look::Standstill,
+            First::Taken if state.live >= self.most => {
+                let is_entangled = self.traffic.entangled.load(Ordering::SeqCst) >= state.live;
+                return if is_entangled { Look::Standstill } else { Look::Full };
+            }
             First::Taken => place(false, None),
         };
         state.live += 1;

@@ -23,7 +23,12 @@ use pi_extproto::{
     host::{ErrorCode, HostError},
 };
 
-use super::{limits::Limits, machine::Machine, pool::Traffic, ticker::Computing};
+use super::{
+    limits::Limits,
+    machine::Machine,
+    pool::{Errand, Traffic},
+    ticker::Computing,
+};
 
 /// How many bytes of what a component wrote to stderr are told with its trap.
 const LAST_WORDS: usize = 2048;
@@ -66,6 +71,7 @@ pub struct OutputStream {
     /// Gone after the end.
     feed: Option<Feed>,
     next: u64,
+    errand: Errand,
 }
 
 /// Which limit a component went over.
@@ -158,8 +164,8 @@ impl Room {
     /// Asks the host for something.
     pub(crate) async fn call(&mut self, call: Call) -> Result<Output, HostError> {
         let terms = self.terms()?;
-        let desk = self.desk.clone();
-        self.away(desk.call(call, terms)).await
+        let (desk, errand) = (self.desk.clone(), errand(&call));
+        self.away(errand, desk.call(call, terms)).await
     }
 
     /// Has the host begin something whose output comes in pieces.
@@ -170,8 +176,9 @@ impl Room {
             return Err(HostError::new(ErrorCode::InvalidRequest, message));
         }
         let terms = self.terms()?;
+        let errand = errand(&call);
         let feed = self.desk.open(call, Terms::clone(&terms));
-        let pushed = self.table.push(OutputStream { feed: Some(feed), next: 0 });
+        let pushed = self.table.push(OutputStream { feed: Some(feed), next: 0, errand });
         let stream = pushed.map_err(|error| HostError::new(ErrorCode::Internal, error.to_string()))?;
         self.streams += 1;
         Ok(stream)
@@ -183,12 +190,12 @@ impl Room {
         stream: &Resource<OutputStream>,
     ) -> wasmtime::Result<Result<(u64, StreamItem), HostError>> {
         let open = self.table.get_mut(stream)?;
-        let (taken, index) = (open.feed.take(), open.next);
+        let (taken, index, errand) = (open.feed.take(), open.next, open.errand);
         let Some(mut feed) = taken else {
             return Ok(Err(HostError::new(ErrorCode::InvalidRequest, "the stream is over")));
         };
         let (feed, item) = self
-            .away(async move {
+            .away(errand, async move {
                 let item = feed.next().await;
                 (feed, item)
             })
@@ -220,7 +227,7 @@ impl Room {
     /// Waits for a time, as long as the work is wanted.
     pub(crate) async fn sleep_until(&mut self, when: Instant) {
         let cancel = self.terms.cancel.clone();
-        self.away(async move {
+        self.away(Errand::Plain, async move {
             tokio::select! {
                 () = tokio::time::sleep_until(when.into()) => {}
                 () = cancel.cancelled() => {}
@@ -251,7 +258,7 @@ impl Room {
     }
 
     /// Waits for the host. That is not its own work, and meanwhile another instance may be asked.
-    async fn away<T>(&mut self, waiting: impl Future<Output = T>) -> T {
+    async fn away<T>(&mut self, errand: Errand, waiting: impl Future<Output = T>) -> T {
         let mut waiting = pin!(waiting);
         // Most is answered at once: then it was never away.
         if let Poll::Ready(result) = poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await {
@@ -259,7 +266,7 @@ impl Room {
         }
         self.computing = None;
         let before = now();
-        let away = Away::begin(&self.traffic);
+        let away = Away::begin(&self.traffic, errand);
         // Not taken back when the future is dropped here: whoever drops it wants to know where it was.
         self.is_away.store(true, Ordering::SeqCst);
         let result = waiting.await;
@@ -271,19 +278,37 @@ impl Room {
     }
 }
 
+/// Whether guests may have a part in what the host is asked for: tools may be theirs, and what happens in a session or on the
+/// bus is told to them.
+fn errand(call: &Call) -> Errand {
+    match call {
+        Call::Tool(_) | Call::Session(_) | Call::Events(_) | Call::Mcp(_) | Call::Other(_) => Errand::Entangled,
+        Call::Exec(_)
+        | Call::Fs(_)
+        | Call::Http(_)
+        | Call::Ui(_)
+        | Call::Env(_)
+        | Call::Log(_)
+        | Call::Credentials(_) => Errand::Plain,
+    }
+}
+
 /// An instance waits for its host.
-struct Away(Arc<Traffic>);
+struct Away {
+    traffic: Arc<Traffic>,
+    errand: Errand,
+}
 
 impl Away {
-    fn begin(traffic: &Arc<Traffic>) -> Self {
-        traffic.leave();
-        Self(Arc::clone(traffic))
+    fn begin(traffic: &Arc<Traffic>, errand: Errand) -> Self {
+        traffic.leave(errand);
+        Self { traffic: Arc::clone(traffic), errand }
     }
 }
 
 impl Drop for Away {
     fn drop(&mut self) {
-        self.0.come_back();
+        self.traffic.come_back(self.errand);
     }
 }
 

@@ -187,6 +187,21 @@ async fn call_that_has_no_place_because_all_wait_for_it_gives_up() {
 }
 
 #[tokio::test]
+async fn call_that_has_no_place_waits_for_what_ends_by_itself() {
+    let house = House::new(OPEN);
+    let limits = Limits { instances: 1, standstill: Duration::from_millis(20), ..Limits::default() };
+    let guest = start(&house, limits).await.expect("it starts");
+    let vigil = call(&guest, "vigil", unlimited());
+    tokio::select! {
+        _ = vigil => panic!("it takes half a minute"),
+        waited = async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::timeout(Duration::from_millis(200), call(&guest, "count", unlimited())).await
+        } => assert!(waited.is_err(), "it stands in line"),
+    }
+}
+
+#[tokio::test]
 async fn guest_that_waits_for_its_host_still_answers() {
     let house = House::new(OPEN);
     let guest = start(&house, Limits::default()).await.expect("it starts");

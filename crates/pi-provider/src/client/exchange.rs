@@ -16,7 +16,7 @@ use super::{
     RetryListener,
     deadline::{Deadline, Patience, within},
     page,
-    source::is_words,
+    source::{is_undecided, may_be_words},
 };
 use crate::{
     breaker::{Breakers, Pass},
@@ -98,6 +98,12 @@ pub(super) enum Verdict {
     /// The time for it has come.
     Again,
     GivenUp,
+}
+
+/// What the beginning of a body turned out to be.
+enum Heard {
+    Stream(Bytes),
+    Words(Bytes),
 }
 
 impl Exchange<'_> {
@@ -192,10 +198,18 @@ impl Exchange<'_> {
             return Err(CallError::WebPage { provider: self.manifest.id.clone(), address: self.address() });
         }
         let is_silent = first.is_none() && matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT);
-        let is_told = || first.as_deref().is_some_and(|first| is_words(self.manifest, &headers, first));
-        if self.mode == Mode::Stream && (is_silent || is_told()) {
-            return Err(self.refusal(status, &headers, first.unwrap_or_default(), &mut response).await);
+        if self.mode == Mode::Stream && is_silent {
+            return Err(self.refusal(status, &headers, Bytes::new(), &mut response).await);
         }
+        let first = match first {
+            Some(first) if self.mode == Mode::Stream && may_be_words(self.manifest, &headers, &first) => {
+                match self.listen(first, &mut response).await? {
+                    Heard::Stream(first) => Some(first),
+                    Heard::Words(words) => return Err(self.refusal(status, &headers, words, &mut response).await),
+                }
+            }
+            first => first,
+        };
         has_begun.store(first.is_some(), Ordering::Relaxed);
         let content = if is_in_lines(&headers) { Content::Lines } else { self.content };
         let body = match (self.mode, first) {
@@ -208,6 +222,19 @@ impl Exchange<'_> {
             (Mode::Whole, None) => ReplyBody::Whole(Bytes::new()),
         };
         Ok(Begun { status: status.as_u16(), headers, limits, body })
+    }
+
+    /// Reads until it is known whether a stream comes or only words do.
+    async fn listen(&self, first: Bytes, response: &mut Inflow) -> Result<Heard, CallError> {
+        let mut heard = Vec::from(first);
+        while heard.len() < LARGEST_REFUSAL && is_undecided(&heard) {
+            match next_piece(response).await.map_err(|fault| self.fault(fault))? {
+                Some(piece) => heard.extend_from_slice(&piece),
+                None if heard.trim_ascii().is_empty() => break,
+                None => return Ok(Heard::Words(heard.into())),
+            }
+        }
+        Ok(Heard::Stream(heard.into()))
     }
 
     /// What a server says in the place of an answer, of which `first` was read.

@@ -113,17 +113,31 @@ fn is_unstreamed(prepared: &Prepared, headers: &HeaderMap, first: &[u8]) -> bool
     }
 }
 
-/// Whether a stream that was asked for begins as neither a stream nor JSON, but with what a server has to say. An answer that
-/// is called a stream is one, and what stands before the lines of a stream with a prefix of its own is not known.
-pub(super) fn is_words(manifest: &Manifest, headers: &HeaderMap, first: &[u8]) -> bool {
-    if !begins_with_words(first) {
+/// Whether a stream that was asked for may be what a server has to say in plain words. An answer that is called a stream is
+/// one, and what stands before the lines of a stream with a form of its own is not known.
+pub(super) fn may_be_words(manifest: &Manifest, headers: &HeaderMap, first: &[u8]) -> bool {
+    if !is_undecided(first) {
         return false;
     }
     let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.to_ascii_lowercase();
     let is_named = ["event-stream", "json", "octet-stream"].iter().any(|name| kind.contains(name));
     let decoder = manifest.streaming.as_ref().map(|streaming| &streaming.decoder);
-    !is_named && decoder.is_none_or(|decoder| decoder.prefix.is_none())
+    !is_named && decoder.map_or(Form::Sse, Form::of) == Form::Sse
+}
+
+/// Whether nobody can tell yet whether these are words or the beginning of something that is read: lines that browsers pass over
+/// may stand before events, and blanks before JSON.
+pub(super) fn is_undecided(heard: &[u8]) -> bool {
+    let is_json = without_mark(heard).trim_ascii_start().first().is_some_and(|letter| b"{[\"".contains(letter));
+    !is_json && !has_field(heard)
+}
+
+/// Whether a line of these is one of server-sent events.
+fn has_field(bytes: &[u8]) -> bool {
+    const FIELDS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
+    let lines = without_mark(bytes).split(|letter| matches!(letter, b'\n' | b'\r'));
+    lines.into_iter().any(|line| FIELDS.iter().any(|field| line.starts_with(field)))
 }
 
 /// Whether these are neither JSON nor server-sent events; of blanks and of half a mark nobody can tell.

@@ -172,6 +172,12 @@ async fn what_an_answer_is_shows_in_its_first_bytes() {
         let reply = Reply::stream("application/json", pieces);
         assert_eq!(Fixture::new(Script::new().then(reply)).await.text().await.unwrap(), "streamed", "{cut}");
     }
+    let odd = format!("ping\n\nfoo: bar\n{}{}data: [DONE]\n\n", delta("streamed"), stop());
+    for cut in [1, 6, odd.len()] {
+        let pieces = odd.as_bytes().chunks(cut).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        let reply = Reply::stream("text/plain", pieces);
+        assert_eq!(Fixture::new(Script::new().then(reply)).await.text().await.unwrap(), "streamed", "odd, {cut}");
+    }
     let lines = format!("{body}\n{body}\n");
     let fixture =
         Fixture::new(Script::new().otherwise(Reply::whole(200, "application/x-ndjson", lines.as_bytes()))).await;
@@ -193,6 +199,12 @@ async fn words_in_the_place_of_an_answer_are_the_servers_own() {
             assert!(told.contains(&format!("{status} unknown: no answer today")) && !told.contains(PLANTED), "{told}");
         }
         assert_eq!(fixture.server.requests().len(), 2, "each is asked once");
+    }
+    for like_a_field in ["database is asleep", "identity unknown", "\ndata"] {
+        let fixture = Fixture::new(Script::new().otherwise(Reply::text(200, like_a_field))).await;
+        let told = fixture.error().await.to_string();
+        assert!(told.contains(&format!("200 unknown: {}", like_a_field.trim())), "{told}");
+        assert_eq!(fixture.server.requests().len(), 1, "it is asked once");
     }
     let called_json = Reply::whole(200, "application/json", b"no answer today");
     let fixture = Fixture::new(Script::new().otherwise(called_json)).await;

@@ -244,7 +244,8 @@ impl Trial {
 
     /// Starts one that was looked at.
     pub(super) async fn launch(&self, prepared: PreparedGuest) -> Result<Started, LaunchFault> {
-        let PreparedGuest { identity, mut program, notices: _, outdated, sources: _, missing: _, forbidden: _ } = prepared;
+        let PreparedGuest { identity, mut program, notices: _, outdated, sources: _, missing: _, forbidden: _ } =
+            prepared;
         if let Program::Js(script) = &mut program {
             script.chance = self.chance.clone();
         }

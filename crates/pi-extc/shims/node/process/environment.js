@@ -43,7 +43,11 @@ function names() {
 const read = (name) => (own.has(name) ? own.get(name) : ask(name));
 
 export const environment = new Proxy({}, {
-  get: (target, name) => (typeof name === "string" && !(name in Object.prototype) ? read(name) : target[name]),
+  get(target, name) {
+    // Whoever spreads it reads the mark as well.
+    if (name === COPIED) return true;
+    return typeof name === "string" && !(name in Object.prototype) ? read(name) : target[name];
+  },
   set(target, name, value) {
     if (typeof name === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
     own.set(name, String(value));
