@@ -102,6 +102,8 @@ async fn play(mut wanted: mpsc::Receiver<Action>, reports: mpsc::Sender<Report>)
                     .await;
                 let _ = reports.send(Report::Told(format!("answered {answer:?}"))).await;
             }
+            // No extension asks for it.
+            Action::Wrote { .. } => {}
             other => drop(reports.send(Report::Told(format!("wanted {other:?}"))).await),
         }
     }
