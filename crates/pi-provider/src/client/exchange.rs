@@ -37,6 +37,8 @@ use crate::{
 
 /// As much of a refusal's body is read, in bytes.
 const LARGEST_REFUSAL: usize = 1024 * 1024;
+/// How much is read to know whether a stream comes; it is looked through with each piece, which may be a single letter.
+const LARGEST_UNDECIDED: usize = 16 * 1024;
 /// A refusal's body is not waited for longer than this.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -227,7 +229,7 @@ impl Exchange<'_> {
     /// Reads until it is known whether a stream comes or only words do.
     async fn listen(&self, first: Bytes, response: &mut Inflow) -> Result<Heard, CallError> {
         let mut heard = Vec::from(first);
-        while heard.len() < LARGEST_REFUSAL && is_undecided(&heard) {
+        while heard.len() < LARGEST_UNDECIDED && is_undecided(&heard) {
             match next_piece(response).await.map_err(|fault| self.fault(fault))? {
                 Some(piece) => heard.extend_from_slice(&piece),
                 None if heard.trim_ascii().is_empty() => break,
