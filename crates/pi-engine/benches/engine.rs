@@ -33,7 +33,7 @@ struct Load {
 impl Load {
     /// An engine with `history` stored outcomes and one command in flight in each of `lanes` lanes.
     fn new(lanes: usize, history: u64) -> Self {
-        let mut config = Config::standard(1);
+        let mut config = Config::standard();
         config.max_in_flight = usize::MAX;
         config.max_pending_per_client = usize::MAX;
         config.retention.keep_ms = 0;

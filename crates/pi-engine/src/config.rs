@@ -5,8 +5,6 @@ use crate::header::{Header, Limit};
 /// Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Tells commands without an id apart between two starts of the process: `anon:<epoch>:<n>`.
-    pub epoch: u64,
     pub brief_ms: u64,
     pub normal_ms: u64,
     pub extended_ms: u64,
@@ -49,10 +47,9 @@ impl Config {
         if header.is_needed_by_run() { None } else { Some(self.max_pending_per_client) }
     }
 
-    /// The defaults of the protocol, for a process that began at `epoch`.
-    pub fn standard(epoch: u64) -> Self {
+    /// The defaults of the protocol.
+    pub fn standard() -> Self {
         Self {
-            epoch,
             brief_ms: 30_000,
             normal_ms: 60_000,
             extended_ms: 300_000,

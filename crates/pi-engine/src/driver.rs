@@ -172,6 +172,11 @@ impl<C, B> Mailbox<C, B> {
         self.send(Input::TurnReleased(session)).await
     }
 
+    /// A command in flight waits for a person: what is needed to answer it passes. Of one that has ended nothing is said.
+    pub async fn lingers(&self, ticket: Ticket) -> Result<(), Ended> {
+        self.send(Input::Lingers(ticket)).await
+    }
+
     pub async fn changed(&self, session: SessionName) -> Result<(), Ended> {
         self.send(Input::Changed(session)).await
     }

@@ -30,6 +30,9 @@ pub enum Input<C, B> {
     /// A run that no command started occupies the session: an extension sent a message.
     TurnTaken(SessionName),
     TurnReleased(SessionName),
+    /// A command that is short as a rule is not over soon: it waits for a person, who may need other commands to answer it. From
+    /// here on it lets control pass as a long one does.
+    Lingers(Ticket),
     /// Something that is no command, an extension for example, changed the session.
     Changed(SessionName),
     /// A session exists that no command made: it was found at the start. Its version starts at 0 unless it has one.

@@ -37,7 +37,6 @@ use crate::{
 pub struct Engine<C, B> {
     config: Config,
     next_ticket: u64,
-    next_anonymous: u64,
     /// Admitted and not answered.
     commands: Table<Ticket, Command<C, B>>,
     /// Further ids and keys for commands that are known, not answered.
@@ -172,6 +171,8 @@ struct Running {
     header: Arc<Header>,
     /// The session that it was started for; another one of the same name is not its business.
     generation: Option<Generation>,
+    /// It is short as a rule, and not over soon.
+    lingers: bool,
     /// It was asked to stop, or ended by force.
     stopping: bool,
     /// When it is ended by force.
@@ -219,7 +220,6 @@ impl<C, B> Engine<C, B> {
         Self {
             config,
             next_ticket: 0,
-            next_anonymous: 0,
             commands: Table::default(),
             aliases: Table::default(),
             running: Table::default(),
@@ -248,6 +248,7 @@ impl<C, B> Engine<C, B> {
             Input::JournalRestored => self.journal_restored(effects),
             Input::TurnTaken(session) => self.take_turn(session),
             Input::TurnReleased(session) => self.lanes.change(&Lane::Session(session), |lane| lane.set_turn(false)),
+            Input::Lingers(ticket) => self.linger(ticket),
             Input::Changed(session) => self.changed(&session, effects),
             Input::Opened(session) => self.opened(&session, effects),
             Input::Closed(session) => self.closed(&session, now, effects),
@@ -359,12 +360,9 @@ impl<C, B> Engine<C, B> {
         Ticket(self.next_ticket)
     }
 
-    /// The name in lifecycle events: the command's own id, or one made up.
-    fn name(&mut self, header: &Header) -> CommandId {
-        header.id.clone().unwrap_or_else(|| {
-            self.next_anonymous += 1;
-            format!("anon:{}:{}", self.config.epoch, self.next_anonymous).into()
-        })
+    /// The name in lifecycle events of one that has no ticket and gets the answer of another.
+    fn name_of_follower(&mut self, header: &Header) -> CommandId {
+        header.id.clone().unwrap_or_else(|| anonymous(self.ticket()))
     }
 
     /// Ends whatever waits or runs, because the server goes away.
@@ -400,6 +398,16 @@ impl<C, B> Engine<C, B> {
             effects.push(Effect::Drained);
         }
     }
+}
+
+/// The name in lifecycle events: the command's own id, or one made up.
+fn name(header: &Header, ticket: Ticket) -> CommandId {
+    header.id.clone().unwrap_or_else(|| anonymous(ticket))
+}
+
+/// By which a command without an id is known, also to whoever reads the journal.
+fn anonymous(ticket: Ticket) -> CommandId {
+    format!("anon:{}", ticket.0).into()
 }
 
 fn sender(header: &Header) -> Sender {

@@ -28,13 +28,13 @@ pub(crate) struct Queue {
     pub(crate) control: BTreeSet<Ticket>,
     /// Control that waits for a dependency; it holds nobody.
     pub(crate) aside: BTreeSet<Ticket>,
-    /// Long work that has not ended, waiting or in flight.
+    /// Long work that has not ended, waiting or in flight, and short work in flight that lingers.
     long: BTreeSet<Ticket>,
     /// Work in flight.
     working: Option<(Ticket, Span)>,
     /// Short control in flight.
     controlling: Option<Ticket>,
-    /// Long control in flight; it holds nobody.
+    /// Long control in flight, and short control that lingers; it holds nobody.
     passed: BTreeSet<Ticket>,
     /// A run that no command started.
     turn: bool,
@@ -147,6 +147,19 @@ impl Queue {
             self.controlling = None;
         }
         self.passed.remove(&ticket);
+    }
+
+    /// What is short as a rule and in flight is long.
+    pub(crate) fn linger(&mut self, ticket: Ticket) {
+        if let Some((working, span)) = &mut self.working
+            && *working == ticket
+        {
+            *span = Span::Long;
+            self.long.insert(ticket);
+        }
+        if self.controlling.take_if(|controlling| *controlling == ticket).is_some() {
+            self.passed.insert(ticket);
+        }
     }
 
     pub(crate) fn set_turn(&mut self, taken: bool) {

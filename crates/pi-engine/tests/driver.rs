@@ -173,7 +173,7 @@ impl Rig {
         let options = Options { mailbox: 4, retry, start, opened: Vec::new(), trouble };
         let records = journal.0.lock().expect("nobody panics with the lock held").records.clone();
         let mut effects = Vec::new();
-        let engine = Engine::restore(Config::standard(7), options.start, records, &mut effects);
+        let engine = Engine::restore(Config::standard(), options.start, records, &mut effects);
         let (mailbox, task) = spawn(engine, effects, Arc::clone(&log), journal.clone(), options);
         Self { log, journal, mailbox, task, next: 0 }
     }

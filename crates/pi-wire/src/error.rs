@@ -262,9 +262,6 @@ pub enum Error {
     Internal { incident: String },
 }
 
-/// When to try again where there are too many sessions: nobody knows when one is deleted, so not at once.
-const SESSION_LIMIT_MS: u64 = 5_000;
-
 impl Error {
     pub const fn code(&self) -> ErrorCode {
         self.facts().code
@@ -291,7 +288,7 @@ impl Error {
             Self::SessionNotFound(_) => Facts::about("sessionId", ErrorCode::SessionNotFound),
             Self::SessionNotFoundForVersion { .. } => Facts::about("ifSessionVersion", ErrorCode::SessionNotFound),
             Self::SessionExists(_) => Facts::about("sessionId", ErrorCode::SessionExists),
-            Self::SessionLimit { .. } => Facts::after(SESSION_LIMIT_MS, ErrorCode::SessionLimit),
+            Self::SessionLimit { .. } => Facts::of(ErrorCode::SessionLimit),
             Self::SessionInUse { .. } | Self::SessionInUseElsewhere => {
                 Facts::about("sessionPath", ErrorCode::SessionInUse)
             }
@@ -359,12 +356,7 @@ impl Error {
             }
             Self::ExtensionFailed { .. } => Facts::of(ErrorCode::ExtensionFailed),
             Self::Refused { .. } => Facts::of(ErrorCode::Refused),
-            Self::NothingToCompact => Facts {
-                hint: Some(
-                    "go on: the conversation is short, and what is new can be compacted when there is more of it",
-                ),
-                ..Facts::of(ErrorCode::Refused)
-            },
+            Self::NothingToCompact => Facts::of(ErrorCode::NothingToCompact),
             Self::CursorUnknown => Facts {
                 hint: Some("leave cursor out for the first page, then send nextCursor of each answer as it is"),
                 ..Facts::about("cursor", ErrorCode::Refused)

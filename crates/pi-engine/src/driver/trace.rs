@@ -46,6 +46,7 @@ pub(super) fn input<C, B>(input: &Input<C, B>, now: Time) {
         Input::JournalRestored => tracing::trace!(target: TARGET, now, "journal restored"),
         Input::TurnTaken(session) => of_session("turn taken", session, now),
         Input::TurnReleased(session) => of_session("turn released", session, now),
+        Input::Lingers(ticket) => tracing::trace!(target: TARGET, now, ticket = ticket.0, "lingers"),
         Input::Changed(session) => of_session("changed", session, now),
         Input::Opened(session) => of_session("opened", session, now),
         Input::Closed(session) => of_session("closed", session, now),

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{Alias, Command, Drain, Engine, Follower, Purpose, announce, sender};
+use super::{Alias, Command, Drain, Engine, Follower, Purpose, announce, name, sender};
 use crate::{
     deadline::Alarm,
     effect::{Effect, Phase, Replay},
@@ -113,14 +113,14 @@ impl<C, B> Engine<C, B> {
         if brings.is_empty()
             && let Some(outcome) = outcome
         {
-            let name = self.name(header);
+            let name = self.name_of_follower(header);
             effects.push(announce(&name, header, Phase::Accepted));
             replay(&name, request, header, outcome, effects);
             return Ok(());
         }
         self.check_load(header)?;
         if brings.is_empty() {
-            let name = self.name(header);
+            let name = self.name_of_follower(header);
             effects.push(announce(&name, header, Phase::Accepted));
             let follower = Follower::Plain { header: Arc::clone(header), name, request };
             self.commands.get_mut(&of).expect("an unanswered command is in the table").followers.push(follower);
@@ -159,7 +159,8 @@ impl<C, B> Engine<C, B> {
             self.check_room(now)?;
             self.reserved += 1;
         }
-        let (ticket, name) = (self.ticket(), self.name(header));
+        let ticket = self.ticket();
+        let name = name(header, ticket);
         self.identities.remember(&brings, header, Place::InFlight(ticket));
         if recorded {
             let sequence = self.journal.send(Pending::Alias(ticket));
@@ -198,7 +199,8 @@ impl<C, B> Engine<C, B> {
             self.check_room(now)?;
             self.reserved += 1;
         }
-        let (ticket, name) = (self.ticket(), self.name(header));
+        let ticket = self.ticket();
+        let name = name(header, ticket);
         if recorded {
             let sequence = self.journal.send(Pending::Accepted(ticket));
             let record = Record::Accepted { ticket, at: now, header: Arc::clone(header) };
@@ -337,7 +339,8 @@ impl<C, B> Engine<C, B> {
             let open = self.commands.get(&ticket).filter(|command| command.decided.is_none());
             let Some(command) = open.filter(|_| seen.insert((ticket, until))) else { continue };
             let (order, own) = (command.header.order, command.header.lane == *lane);
-            if own && until == Until::End && order.span() == Span::Long {
+            let lingers = self.running.get(&ticket).is_some_and(|running| running.lingers);
+            if own && until == Until::End && (order.span() == Span::Long || lingers) {
                 return true;
             }
             let Some(queue) = self.lanes.get(&command.header.lane).filter(|_| command.waiting) else { continue };

@@ -54,7 +54,7 @@ impl<C, B> Engine<C, B> {
             self.set_alarm(ticket, now.after(allowance), Alarm::Limit);
         }
         let generation = header.subject().and_then(|session| self.versions.generation(session));
-        self.running.insert(ticket, Running { header, generation, stopping: false, kill: None });
+        self.running.insert(ticket, Running { header, generation, lingers: false, stopping: false, kill: None });
     }
 
     fn version_failure(&self, header: &Header, expected: u64) -> Option<Failure> {
@@ -129,8 +129,23 @@ impl<C, B> Engine<C, B> {
     pub(super) fn take_turn(&mut self, session: SessionName) {
         let lane = Lane::Session(session);
         self.lanes.change(&lane, |queue| queue.set_turn(true));
-        // Work here is behind a run now, and whoever waits for it, or for somebody who does, lets control pass.
-        let mut next: Vec<_> = self.lanes.get(&lane).into_iter().flat_map(|queue| queue.work.iter().copied()).collect();
+        self.stir_behind(&lane, None);
+    }
+
+    /// A short command in flight is long from here on.
+    pub(super) fn linger(&mut self, ticket: Ticket) {
+        let Some(running) = self.running.get_mut(&ticket) else { return };
+        running.lingers = true;
+        let lane = running.header.lane.clone();
+        self.lanes.change(&lane, |queue| queue.linger(ticket));
+        self.stir_behind(&lane, Some(ticket));
+    }
+
+    /// Work that waits in this lane, and this command of it, take as long as a run by now: whoever waits for them, or for
+    /// somebody who does, lets control pass.
+    fn stir_behind(&mut self, lane: &Lane, in_flight: Option<Ticket>) {
+        let waiting = self.lanes.get(lane).into_iter().flat_map(|queue| queue.work.iter().copied());
+        let mut next: Vec<_> = waiting.chain(in_flight).collect();
         let mut seen = HashSet::new();
         while let Some(ticket) = next.pop() {
             let dependents = self.commands.get(&ticket).map(|command| command.dependents.clone()).unwrap_or_default();

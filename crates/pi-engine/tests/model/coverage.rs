@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pi_engine::{Effect, Ending, Failure, Phase, Record, Refusal, Replay, Scarcity};
 
 /// All that must be seen before a run counts.
-const EXPECTED: [&str; 42] = [
+const EXPECTED: [&str; 43] = [
     "accepted",
     "started",
     "finished",
@@ -48,6 +48,7 @@ const EXPECTED: [&str; 42] = [
     "refuse shut down",
     "crash",
     "second shutdown",
+    "lingers",
 ];
 
 #[derive(Default)]

@@ -47,7 +47,7 @@ impl<'a> Episode<'a> {
     /// Takes about `steps` steps. A failure names `seed` and what happened last.
     pub(crate) fn run(seed: u64, steps: usize, coverage: &'a mut Coverage) {
         let mut random = Random::new(seed);
-        let config = world::config(&mut random, 1);
+        let config = world::config(&mut random);
         let now = Time(1_000_000);
         let mut episode = Self {
             engine: Engine::new(config.clone()),
@@ -117,6 +117,7 @@ impl<'a> Episode<'a> {
             970..=972 => self.fail_journal(),
             980..=984 => self.crash(),
             985 => self.shut_down(),
+            986..=995 if !self.draining => self.linger(),
             // Who is impatient asks twice.
             986..=999 if self.draining => {
                 self.coverage.see("second shutdown");
@@ -177,6 +178,15 @@ impl<'a> Episode<'a> {
         }
     }
 
+    fn linger(&mut self) {
+        let running = self.witness.running();
+        if !running.is_empty() {
+            let ticket = *self.random.pick(&running);
+            self.coverage.see("lingers");
+            self.step(Event::Lingers(ticket));
+        }
+    }
+
     fn change(&mut self) {
         let session = world::session(&mut self.random);
         let event = match self.random.below(4) {
@@ -221,7 +231,6 @@ impl<'a> Episode<'a> {
         self.draining = false;
         self.drained = false;
         self.now = self.now.after(20 * self.random.below(3) as u64);
-        self.config.epoch += 1;
         let (model, expected) = Reference::restore(self.config.clone(), self.now, &plain);
         self.model = model;
         let mut effects = Vec::new();
@@ -247,6 +256,10 @@ impl<'a> Episode<'a> {
             Event::JournalFailed(_) => Input::JournalFailed { reason: LOST.into() },
             Event::JournalRestored => Input::JournalRestored,
             Event::TurnTaken(session) => Input::TurnTaken(session),
+            Event::Lingers(ticket) => {
+                self.witness.lingers(ticket);
+                Input::Lingers(ticket)
+            }
             Event::TurnReleased(session) => Input::TurnReleased(session),
             Event::Changed(session) => Input::Changed(session),
             Event::Opened(session) => Input::Opened(session),

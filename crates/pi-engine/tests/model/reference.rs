@@ -39,6 +39,7 @@ pub(crate) enum Event {
     JournalFailed(Vec<Record<u64>>),
     JournalRestored,
     TurnTaken(SessionName),
+    Lingers(Ticket),
     TurnReleased(SessionName),
     Changed(SessionName),
     Opened(SessionName),
@@ -98,6 +99,8 @@ struct Command {
     entered: usize,
     announced: bool,
     stage: Stage,
+    /// It lets control pass, although its kind does not.
+    lingers: bool,
     /// The how manieth session of its name it was started for.
     namesake: Option<u64>,
     open: Vec<(CommandId, usize)>,
@@ -119,7 +122,11 @@ impl Command {
     }
 
     fn is_long_work(&self) -> bool {
-        self.header.order == Order::Work(Span::Long)
+        self.is_work() && self.span() == Span::Long
+    }
+
+    fn span(&self) -> Span {
+        if self.lingers { Span::Long } else { self.header.order.span() }
     }
 
     /// Whether its outcome is kept for whoever asks again.
@@ -171,7 +178,6 @@ pub(crate) struct Reference {
     now: Time,
     serials: usize,
     tickets: u64,
-    anonymous: u64,
     commands: Vec<Command>,
     /// Kept outcomes, oldest first: of mutating commands, and of reads.
     shelf: Vec<usize>,
@@ -208,7 +214,6 @@ impl Reference {
             now,
             serials: 0,
             tickets: 0,
-            anonymous: 0,
             commands: Vec::new(),
             shelf: Vec::new(),
             reads: Vec::new(),
@@ -239,6 +244,13 @@ impl Reference {
             }
             Event::TurnReleased(session) => {
                 self.turns.remove(&session);
+            }
+            Event::Lingers(ticket) => {
+                if let Some(command) =
+                    self.commands.iter_mut().find(|command| command.ticket == Some(ticket) && command.runs())
+                {
+                    command.lingers = true;
+                }
             }
             Event::Changed(session) => self.change(&session),
             Event::Opened(session) => self.open(&session),

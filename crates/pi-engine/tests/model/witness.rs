@@ -216,6 +216,16 @@ impl Witness {
         self.life.running.insert(ticket, header.clone());
     }
 
+    /// It is as if it had been long when it started.
+    pub(crate) fn lingers(&mut self, ticket: Ticket) {
+        let Some(header) = self.life.running.get_mut(&ticket) else { return };
+        let order = match header.order {
+            Order::Work(_) => Order::Work(Span::Long),
+            Order::Control { role, .. } => Order::Control { span: Span::Long, role },
+        };
+        *header = Arc::new(Header { order, ..Header::clone(header) });
+    }
+
     fn keeps_order(&mut self, ticket: Ticket, header: &Header) {
         let lane = &header.lane;
         let in_lane =

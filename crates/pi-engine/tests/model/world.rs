@@ -120,11 +120,10 @@ pub(crate) fn completion(random: &mut Random, body: u64) -> Completion<u64> {
 }
 
 /// Limits small enough to be reached, differently in every episode.
-pub(crate) fn config(random: &mut Random, epoch: u64) -> Config {
+pub(crate) fn config(random: &mut Random) -> Config {
     let tight = random.percent(30);
     let keep_count = random.below(6);
     Config {
-        epoch,
         brief_ms: 300,
         normal_ms: 600,
         extended_ms: 1_500,

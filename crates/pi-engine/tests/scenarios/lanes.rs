@@ -90,6 +90,62 @@ fn control_does_not_pass_short_work() {
 }
 
 #[test]
+fn control_passes_short_work_that_waits_for_a_person() {
+    check(
+        "given s1
+         a.1 fork s1      | record a.1
+         durable          | accepted a.1; start a.1
+         a.2 get_state s1 | accepted a.2
+         a.3 export s1    | accepted a.3
+         a.4 answer s1    | record a.4
+         lingers a.1      | start a.2
+         done a.2         | answer a.2 ok v0
+         durable          | accepted a.4; start a.4
+         done a.4         | record a.4 ended
+         done a.1         | record a.1 ended s1=1; start a.3",
+    );
+}
+
+#[test]
+fn control_that_waits_for_a_person_holds_nobody() {
+    check(
+        "a.1 set_model s1 | record a.1
+         durable          | accepted a.1; start a.1
+         a.2 get_state s1 | accepted a.2
+         a.3 export s1    | accepted a.3
+         lingers a.1      | start a.2
+         done a.2         | answer a.2 ok; start a.3
+         done a.3         | answer a.3 ok
+         done a.1         | record a.1 ended",
+    );
+}
+
+#[test]
+fn work_that_waits_for_a_person_lets_control_pass_what_waits_for_it() {
+    check(
+        "a.1 fork s1         | record a.1
+         durable             | accepted a.1; start a.1
+         a.2 fork s2 after=1 | record a.2
+         durable             | accepted a.2
+         a.3 get_state s2    | accepted a.3
+         lingers a.1         | start a.3",
+    );
+}
+
+#[test]
+fn what_has_ended_does_not_linger() {
+    check(
+        "a.1 fork s1      | record a.1
+         durable          | accepted a.1; start a.1
+         done a.1         | record a.1 ended
+         a.2 export s1    | accepted a.2; start a.2
+         a.3 get_state s1 | accepted a.3
+         lingers a.1
+         done a.2         | answer a.2 ok; start a.3",
+    );
+}
+
+#[test]
 fn short_control_runs_one_at_a_time_and_holds_work() {
     check(
         "a.1 get_state s1 | accepted a.1; start a.1

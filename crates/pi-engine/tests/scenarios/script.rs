@@ -9,6 +9,7 @@
 //! | … `about=s1 by=p` | the session that it is about, if not its lane's; its principal, if not the client's own |
 //! | `durable`, `durable 1` | all records on their way are durable, or only the first |
 //! | `done a.1` | its work has stopped, well; `failed`, `altered`, `created s2`, `removed s2`, `size=9` say otherwise |
+//! | `lingers a.1` | it waits for a person, although its kind is short |
 //! | `wait 30s`, `wait 1ms` | time passes, with a tick at every deadline |
 //! | `journal lost`, `journal back` | it cannot be written, it can again |
 //! | `turn s1`, `turn s1 over` | a run that no command started |
@@ -106,7 +107,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let config = Config::standard(7);
+        let config = Config::standard();
         Self {
             engine: Engine::new(config.clone()),
             config,
@@ -142,8 +143,7 @@ impl Stage {
             ["durable"] => self.report(self.pending.len()),
             ["durable", count] => self.report(number(count)),
             ["done", name, ref how @ ..] => {
-                let found = self.names.iter().filter(|(_, other)| *other == name).map(|(ticket, _)| *ticket).max();
-                let ticket = found.unwrap_or(Ticket(999_999));
+                let ticket = self.ticket(name);
                 self.step(Input::Completed { ticket, completion: completion(how) })
             }
             ["wait", time] => self.wait(milliseconds(time)),
@@ -154,6 +154,10 @@ impl Stage {
             ["journal", "back"] => self.step(Input::JournalRestored),
             ["turn", session, "over"] => self.step(Input::TurnReleased(session.into())),
             ["turn", session] => self.step(Input::TurnTaken(session.into())),
+            ["lingers", name] => {
+                let ticket = self.ticket(name);
+                self.step(Input::Lingers(ticket))
+            }
             ["opened", session] => self.step(Input::Opened(session.into())),
             ["closed", session] => self.step(Input::Closed(session.into())),
             ["changed", session] => self.step(Input::Changed(session.into())),
@@ -164,6 +168,12 @@ impl Stage {
             _ => panic!("no such input: {input}"),
         };
         self.describe(&effects)
+    }
+
+    /// The last command of this name; otherwise one that there is not.
+    fn ticket(&self, name: &str) -> Ticket {
+        let found = self.names.iter().filter(|(_, other)| *other == name).map(|(ticket, _)| *ticket).max();
+        found.unwrap_or(Ticket(999_999))
     }
 
     fn step(&mut self, input: Input<(), String>) -> Vec<TestEffect> {

@@ -10,7 +10,7 @@ use super::{Extended, MemberVisitor, Payload, payload, write};
 use crate::{
     fault::Fault,
     fields::Fields,
-    id::{ContextSourceId, ModelRequestId, QueueItemId},
+    id::{ContextSourceId, ExtensionId, ModelRequestId, QueueItemId},
     limits,
     rule::{AnswerRule, Flag, List, Object, Path, Report, Word, names::*},
 };
@@ -116,6 +116,8 @@ payload! {
         command: String = required "command" SHELL_COMMAND,
         /// Keeps command and output from the model.
         exclude_from_context: bool = defaulted "excludeFromContext" Flag,
+        /// Extensions that wrote in it before the person sent it: each of them must be allowed to run it by itself.
+        written_by: Vec<ExtensionId> = defaulted "writtenBy" EXTENSION_IDS,
     }
 
     /// Ends a shell command in flight.

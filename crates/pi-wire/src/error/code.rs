@@ -52,6 +52,7 @@ pub enum ErrorCode {
     ProviderFailed,
     ExtensionFailed,
     Refused,
+    NothingToCompact,
     JournalUnavailable,
     StorageFailed,
     Forbidden,
@@ -71,7 +72,7 @@ pub enum Retry {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 49] = [
         Self::InvalidJson,
         Self::NotAnObject,
         Self::DuplicateMember,
@@ -116,6 +117,7 @@ impl ErrorCode {
         Self::ProviderFailed,
         Self::ExtensionFailed,
         Self::Refused,
+        Self::NothingToCompact,
         Self::JournalUnavailable,
         Self::StorageFailed,
         Self::Forbidden,
@@ -170,6 +172,7 @@ impl ErrorCode {
             | Self::ModelNotFound
             | Self::NotFound
             | Self::Refused
+            | Self::NothingToCompact
             | Self::Forbidden
             | Self::Internal => Retry::Never,
         }
@@ -180,7 +183,10 @@ impl ErrorCode {
         match self {
             Self::SessionNotFound => Some("list_sessions shows what is loaded, load_session loads from disk"),
             Self::SessionExists => Some("choose another sessionId, or leave it out"),
-            Self::SessionLimit => Some("delete_session unloads one; its file stays"),
+            Self::SessionLimit => Some(
+                "waiting does not help: list_sessions shows those that are here, with their messageCount, and delete_session \
+                 unloads one; its file stays",
+            ),
             Self::SessionInUse => Some(
                 "work with the session that has the file open, or let it go first: delete_session unloads it, and another process lets go when it ends",
             ),
@@ -218,12 +224,13 @@ impl ErrorCode {
                 "what was said so far is kept: go on from there with a new prompt, or choose another model with set_model first",
             ),
             Self::ExtensionFailed => Some("the server's log says more; disable_extension goes on without it"),
+            Self::NothingToCompact => {
+                Some("go on: the conversation is short, and what is new can be compacted when there is more of it")
+            }
             Self::Refused => Some("nothing was changed: see to what the error names, then send it under a new id"),
             Self::Busy => Some("wait for retryAfterMs, then send the same frame again"),
-            Self::NoPendingRequest => Some(
-                "it was answered, cancelled, or its time ran out; extension_ui_request and session_snapshot tell what is open",
-            ),
-            Self::RequestSettled => Some("somebody has answered it; nothing is to be done"),
+            Self::NoPendingRequest => Some("extension_ui_request and session_snapshot tell what is open"),
+            Self::RequestSettled => Some("it was answered, cancelled, or its time ran out; nothing is to be done"),
             Self::RequestMismatch => Some("answer in the session that asked"),
             Self::DependencyFailed => Some("send what it depends on again under a new id, and this one too"),
             Self::Forbidden => Some("ask whoever runs the server"),

@@ -195,12 +195,14 @@ pub struct JournalCompaction {
 /// A provider's circuit breaker. Times are milliseconds since 1970.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct CircuitBreakerMetrics {
     pub provider_name: ProviderId,
     pub state: CircuitState,
     pub failure_count: u64,
     #[serde(deserialize_with = "nullable")]
     #[schemars(schema_with = "nullable_schema::<u64>")]
+    #[ts(optional = false)]
     pub last_failure_time: Option<u64>,
     pub last_state_change: u64,
     pub last_access_time: u64,
@@ -211,6 +213,9 @@ pub struct CircuitBreakerMetrics {
     pub total_failures: u64,
     pub avg_latency_ms: Amount,
     pub half_open_calls: u64,
+    /// For how many milliseconds nothing new is asked of it yet; only while it is open.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, TS)]

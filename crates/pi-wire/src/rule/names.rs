@@ -67,6 +67,8 @@ pub(crate) const CELLS: Whole = Whole { least: 1, most: 10_000 };
 
 pub(crate) const IMAGES: List<Image> =
     List { items: Image, max: limits::IMAGES, too_many: Fault::TooManyItems { max: limits::IMAGES } };
+pub(crate) const EXTENSION_IDS: List<TextOf<ExtensionId>> =
+    List { items: EXTENSION_ID, max: limits::NAMES, too_many: Fault::TooManyItems { max: limits::NAMES } };
 pub(crate) const TOOL_NAMES: List<Text> =
     List { items: TOOL_NAME, max: limits::NAMES, too_many: Fault::TooManyItems { max: limits::NAMES } };
 

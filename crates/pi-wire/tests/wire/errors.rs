@@ -220,7 +220,7 @@ fn the_member_to_blame_and_the_time_to_wait_are_named() {
     assert_eq!(blamed(Error::QueueChanged { expected: 1, actual: 2 }), (Some("revision"), None));
     assert_eq!(blamed(Error::SessionInUse { by: "s".into() }), (Some("sessionPath"), None));
     assert_eq!(blamed(Error::Busy { limit: BusyLimit::InFlight(1), retry_after_ms: 7 }), (None, Some(7)));
-    assert_eq!(blamed(Error::SessionLimit { limit: 7 }), (None, Some(5_000)));
+    assert_eq!(blamed(Error::SessionLimit { limit: 7 }), (None, None));
     assert_eq!(blamed(Error::BashCircuitOpenGlobally { recovery_ms: 8 }), (None, Some(8)));
     let conflict =
         |identity| blamed(Error::Conflict { identity, value: "v".into(), first: "bash".into(), second: "bash".into() });

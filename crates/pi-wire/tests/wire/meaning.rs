@@ -51,6 +51,7 @@ fn a_default_is_the_same_as_nothing() {
         ("prompt", json!({ "images": [] })),
         ("cycle_model", json!({ "direction": "forward" })),
         ("bash", json!({ "excludeFromContext": false })),
+        ("bash", json!({ "writtenBy": [] })),
         ("navigate_tree", json!({ "options": {} })),
         ("navigate_tree", json!({ "options": { "summarize": false, "replaceInstructions": false } })),
     ] {
@@ -61,6 +62,7 @@ fn a_default_is_the_same_as_nothing() {
         ("prompt", json!({ "images": [{ "type": "image", "data": "aaaa", "mimeType": "image/png" }] })),
         ("cycle_model", json!({ "direction": "backward" })),
         ("bash", json!({ "excludeFromContext": true })),
+        ("bash", json!({ "writtenBy": ["porter"] })),
         ("navigate_tree", json!({ "options": { "summarize": true } })),
         ("compact", json!({ "customInstructions": "" })),
     ] {

@@ -120,8 +120,8 @@ impl Reference {
     fn add(&mut self, request: Option<Request>, header: Arc<Header>, payload: u64, ticket: Option<Ticket>) -> usize {
         self.serials += 1;
         let name = header.id.clone().unwrap_or_else(|| {
-            self.anonymous += u64::from(request.is_some());
-            CommandId::from(format!("anon:{}:{}", self.config.epoch, self.anonymous))
+            let ticket = ticket.unwrap_or_else(|| self.next_ticket());
+            CommandId::from(format!("anon:{}", ticket.0))
         });
         self.commands.push(Command {
             serial: self.serials,
@@ -138,6 +138,7 @@ impl Reference {
             entered: 0,
             announced: false,
             stage: Stage::Waiting,
+            lingers: false,
             namesake: None,
             open: Vec::new(),
             clock: None,

@@ -97,14 +97,14 @@ impl Reference {
     }
 
     fn short_control_runs(&self, lane: &Lane) -> bool {
-        self.in_lane(lane)
-            .any(|command| command.runs() && !command.is_work() && command.header.order.span() == Span::Short)
+        self.in_lane(lane).any(|command| command.runs() && !command.is_work() && command.span() == Span::Short)
     }
 
     fn control_may_start(&self, serial: usize) -> bool {
         let control = self.at(serial).expect("just listed");
         let lane = &control.header.lane;
-        let runs = |span| self.in_lane(lane).any(|command| command.runs() && command.header.order == Order::Work(span));
+        let runs =
+            |span| self.in_lane(lane).any(|command| command.runs() && command.is_work() && command.span() == span);
         control.entry != Saving::Pending
             && !self.short_control_runs(lane)
             && !runs(Span::Short)
@@ -169,7 +169,7 @@ impl Reference {
     /// counts as well: like a run it may be waiting for a person.
     pub(super) fn end_needs_run(&self, serial: usize, lane: &Lane) -> bool {
         let Some(command) = self.at(serial) else { return false };
-        if command.header.order.span() == Span::Long && command.header.lane == *lane && command.end.is_none() {
+        if command.span() == Span::Long && command.header.lane == *lane && command.end.is_none() {
             return true;
         }
         command.waits() && self.start_needs_run(command, lane)
