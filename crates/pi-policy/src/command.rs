@@ -12,7 +12,7 @@ use std::fmt;
 use crate::{case::is_same, place::Location};
 
 /// What a call would run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Command {
     written: String,
     /// The words of each command in turn; nothing if the line is unclear.
@@ -21,6 +21,8 @@ pub struct Command {
     folder: Option<Location>,
     /// Whether the call brings the input of the program, which may be another program (`python -`).
     has_input: bool,
+    /// Names of variables that the call brings: such as `LD_PRELOAD` change what the program is.
+    variables: Vec<String>,
 }
 
 /// A program, or a program with the first of its arguments.
@@ -43,13 +45,13 @@ impl Command {
     /// A program that is started directly, without a shell.
     pub fn program(program: &str, arguments: &[String]) -> Self {
         let words: Vec<String> = std::iter::once(program.to_owned()).chain(arguments.iter().cloned()).collect();
-        Self { written: words.join(" "), commands: shell::with_scripts(vec![words]), folder: None, has_input: false }
+        Self { written: words.join(" "), commands: shell::with_scripts(vec![words]), ..Self::default() }
     }
 
     /// A line for a shell.
     pub fn shell(line: &str) -> Self {
         let commands = take_apart(line).and_then(shell::with_scripts);
-        Self { written: line.to_owned(), commands, folder: None, has_input: false }
+        Self { written: line.to_owned(), commands, ..Self::default() }
     }
 
     /// The same in another folder than the project, where other files decide what a program does (`make`, `npm test`).
@@ -63,6 +65,18 @@ impl Command {
     #[must_use]
     pub fn with_input(self) -> Self {
         Self { has_input: true, ..self }
+    }
+
+    /// The same with variables of its own. Nobody can tell what it does with any.
+    #[must_use]
+    pub fn with_variables(self, variables: Vec<String>) -> Self {
+        let commands = self.commands.filter(|_| variables.is_empty());
+        Self { commands, variables, ..self }
+    }
+
+    /// The names of the variables that the call brings.
+    pub fn variables(&self) -> &[String] {
+        &self.variables
     }
 
     /// Whether two calls that look alike do the same: not if we did not understand one, nor if its input differs.

@@ -56,7 +56,7 @@ pub(crate) enum Touch {
 /// The pattern that means this location and nothing else; nothing if no pattern can.
 pub(crate) fn naming(location: &Location) -> Option<String> {
     let (path, special) = match (location.place(), location.relative()) {
-        (Place::Project | Place::Configuration | Place::Hooks, Some(relative)) => (relative, "*?[{}:"),
+        (Place::Project | Place::Configuration | Place::Hooks | Place::Program, Some(relative)) => (relative, "*?[{}:"),
         _ => (location.absolute(), "*?[{}"),
     };
     if path.contains('\\') {
@@ -123,13 +123,15 @@ impl PathPatterns {
 
     /// The patterns that give the location to `capability`, by index. A relative pattern never leads to a place where the
     /// capability does not lead by itself, but for one that begins with `.pi` and thus names what pi loads. What other
-    /// programs run by themselves must be named before the first wildcard; what holds credentials or keys, in full.
+    /// programs run by themselves, and a program that pi runs, must be named before the first wildcard; what holds credentials or
+    /// keys, in full.
     fn admitting<'a>(&'a self, location: &'a Location, capability: &Capability) -> impl Iterator<Item = usize> {
         let is_reached = is_place_within_reach(location.place(), capability);
         let (literals, sides) = match location.place() {
             Place::Secret => (self.absolute.literals.as_slice(), None),
             place => {
-                let from_project = is_reached || [Place::Configuration, Place::Hooks].contains(&place);
+                let is_nameable = [Place::Configuration, Place::Hooks, Place::Program].contains(&place);
+                let from_project = is_reached || is_nameable;
                 (&[][..], Some(self.sides(location.absolute(), location.relative().filter(|_| from_project))))
             }
         };
@@ -146,6 +148,12 @@ impl PathPatterns {
                 let absolute = || self.absolute.stem(owner)?.strip_prefix(location.root()?);
                 // A grant means what is written, also where the system does not tell cases apart.
                 self.relative.stem(owner).or_else(absolute).is_some_and(|stem| hooks::are_at(PathStyle::Unix, stem))
+            }
+            Place::Program => {
+                let relative =
+                    || Some(format!("{}/{}", location.root()?.trim_end_matches('/'), self.relative.stem(owner)?));
+                let stem = self.absolute.stem(owner).map(str::to_owned).or_else(relative);
+                stem.is_some_and(|stem| location.is_of_program_in(&stem))
             }
             Place::Project
             | Place::Configuration

@@ -124,10 +124,11 @@ fn touched(places: &Places, call: &FsCall) -> Result<Target, BadCall> {
         | FsCall::Read { path, offset: _, limit: _ }
         | FsCall::Stat { path, follow_links: _ }
         | FsCall::Resolve { path }
-        | FsCall::Write { path, content: _, mode: _ }
+        | FsCall::Write { path, content: _, mode: _, permissions: _ }
         | FsCall::Append { path, content: _ }
         | FsCall::MakeDirectory { path, parents: _ }
-        | FsCall::SetMode { path, mode: _ } => (path, Extent::File),
+        | FsCall::SetMode { path, mode: _ }
+        | FsCall::SetTimes { path, accessed_ms: _, modified_ms: _, follow_links: _ } => (path, Extent::File),
     };
     locate(places, path, "path", extent).map(Target::Path)
 }
@@ -139,9 +140,10 @@ fn command(places: &Places, call: &exec::Command) -> Result<Command, BadCall> {
         None => command,
         Some(cwd) => command.within(locate(places, cwd, "cwd", Extent::File)?),
     };
-    // A variable such as LD_PRELOAD changes what the program is, and so does a folder from which its path counts.
+    let command = command.with_variables(call.env.keys().cloned().collect());
+    // A folder from which the path of the program counts changes what the program is.
     let is_elsewhere = command.folder().is_some() && call.command.contains(['/', '\\']);
-    Ok(if call.env.is_empty() && !is_elsewhere { command } else { command.made_unclear() })
+    Ok(if is_elsewhere { command.made_unclear() } else { command })
 }
 
 /// One text for the tool of a server. Names may hold `/`, so that of the server has it in another form.

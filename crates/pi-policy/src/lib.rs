@@ -37,7 +37,7 @@ pub use self::{
     host::{Host, HostFault, HostName, is_public},
     hostcall::BadCall,
     moment::{Moment, NoMoment},
-    place::{Extent, Location, PathFault, PathStyle, Place, Places, Root},
+    place::{Extent, Location, Mark, Marks, PathFault, PathStyle, Place, Places, Root},
     policy::{Mode, Policy},
     request::{Action, Extension, Provenance, Request, Subject},
     resolve::{AGENT_CAPABILITIES, ALWAYS_DENIED, DEFAULT_CAPABILITIES, DEFAULT_DENIES},

@@ -7,12 +7,19 @@
 
 mod home;
 pub(crate) mod hooks;
+mod marks;
 mod written;
 
 use std::{fmt, sync::Arc};
 
-pub use self::written::{PathFault, PathStyle};
-use self::written::{join, normalise};
+use self::{
+    marks::Kind,
+    written::{join, normalise},
+};
+pub use self::{
+    marks::{Mark, Marks},
+    written::{PathFault, PathStyle},
+};
 use crate::case::fold;
 
 /// What a path belongs to, from the point of view of one subject.
@@ -25,6 +32,8 @@ pub enum Place {
     Configuration,
     /// What other programs run by themselves, in the project and in the folders that an extension may write.
     Hooks,
+    /// Code that pi runs from elsewhere in the project: of other extensions, and of servers.
+    Program,
     /// The folder that the extension was loaded from.
     Own,
     /// What the extension keeps between runs.
@@ -32,7 +41,7 @@ pub enum Place {
     Temporary,
     /// The agent directory, apart from what is secret in it.
     Agent,
-    /// What holds credentials or keys in the agent directory.
+    /// What holds credentials or keys.
     Secret,
     Outside,
 }
@@ -65,7 +74,10 @@ pub struct Places {
     home: Option<String>,
     /// Whether an extension is judged, which the person at this machine did not write.
     is_guarded: bool,
+    /// What the extension is called.
+    name: Option<String>,
     roots: Vec<Folder>,
+    marks: Marks,
 }
 
 /// Where a place begins.
@@ -76,6 +88,8 @@ struct Folder {
     extent: Extent,
     /// What an executor opens first: the folder itself, or the one around a single file.
     root: Arc<str>,
+    /// Whether it is set apart for extensions only.
+    is_for_extensions: bool,
 }
 
 /// A path that was taken apart and found its place.
@@ -90,6 +104,8 @@ pub struct Location {
     inside: Option<(usize, usize)>,
     /// The folder that the place consists of, and where the part below it begins.
     root: Option<(Arc<str>, usize)>,
+    /// The file or folder of the program that it belongs to.
+    program: Option<Arc<str>>,
     /// The other places that begin somewhere below this path, each at its beginning.
     inner: Vec<Location>,
 }
@@ -98,6 +114,20 @@ pub struct Location {
 /// what was built here.
 const SECRETS: [(&str, Extent); 3] =
     [("auth.json", Extent::File), ("keys", Extent::Tree), ("cache/extensions/machine.key", Extent::File)];
+
+/// What is as secret for extensions: configuration with keys in it. A person has the agent change that, which sees it redacted.
+const CONFIGURED: [&str; 3] = ["models.json", "mcp.json", "npm/.npmrc"];
+
+/// What is not for every extension to read in the agent directory: what others keep, what was said in other sessions, what
+/// extensions did there and may do, what lets clients in, and what was built of others, with copies of files that they name.
+const OTHERS: [(&str, Extent); 6] = [
+    ("extension-data", Extent::Tree),
+    ("server", Extent::Tree),
+    ("cache", Extent::Tree),
+    ("sessions", Extent::Tree),
+    ("logs", Extent::Tree),
+    ("extension-grants.json", Extent::File),
+];
 
 /// The folder of a project from which pi loads what changes pi.
 pub(crate) const CONFIGURATION: &str = ".pi";
@@ -108,8 +138,9 @@ impl Places {
         let project: Arc<str> = normalise(style, project, None)?.into();
         // Opened from the project, because whoever made the project may have made a link of the folder.
         let (path, root) = (join(&project, CONFIGURATION), Arc::clone(&project));
-        let roots = vec![Folder { place: Place::Configuration, path, extent: Extent::Tree, root }];
-        Ok(Self { style, project, home: None, is_guarded: false, roots })
+        let roots =
+            vec![Folder { place: Place::Configuration, path, extent: Extent::Tree, root, is_for_extensions: false }];
+        Ok(Self { style, project, home: None, is_guarded: false, name: None, roots, marks: Marks::default() })
     }
 
     /// Says what `~` stands for.
@@ -128,6 +159,18 @@ impl Places {
         Self { is_guarded: true, ..self }
     }
 
+    /// Says what the extension is called: what is marked as its own alone is not guarded from it.
+    #[must_use]
+    pub fn called(self, name: &str) -> Self {
+        Self { name: Some(name.to_owned()), ..self }
+    }
+
+    /// Guards what is marked, now and later.
+    #[must_use]
+    pub fn with_marks(self, marks: Marks) -> Self {
+        Self { marks, ..self }
+    }
+
     /// Sets a folder apart. Where folders contain each other the innermost counts.
     pub fn with(mut self, kind: Root, folder: &str) -> Result<Self, PathFault> {
         let path = normalise(self.style, folder, None)?;
@@ -137,16 +180,24 @@ impl Places {
             Root::Data => Place::Data,
             Root::Temporary => Place::Temporary,
             Root::Agent => {
-                let secret = |(name, extent)| {
-                    let (path, root) = (join(&path, name), Arc::clone(&root));
-                    Folder { place: Place::Secret, path, extent, root }
+                let below = |place, is_for_extensions| {
+                    let (path, root) = (&path, &root);
+                    move |(name, extent): (&str, Extent)| Folder {
+                        place,
+                        path: join(path, name),
+                        extent,
+                        root: Arc::clone(root),
+                        is_for_extensions,
+                    }
                 };
-                self.roots.extend(SECRETS.map(secret));
+                self.roots.extend(SECRETS.map(below(Place::Secret, false)));
+                self.roots.extend(CONFIGURED.map(|name| (name, Extent::File)).map(below(Place::Secret, true)));
+                self.roots.extend(OTHERS.map(below(Place::Outside, true)));
                 Place::Agent
             }
             Root::Others => Place::Outside,
         };
-        self.roots.push(Folder { place, path, extent: Extent::Tree, root });
+        self.roots.push(Folder { place, path, extent: Extent::Tree, root, is_for_extensions: false });
         Ok(self)
     }
 
@@ -158,7 +209,8 @@ impl Places {
         if let Some((folder, _)) = path.rsplit_once('/').filter(|_| location.place != Place::Project) {
             let root =
                 if folder.is_empty() || folder.ends_with(':') { format!("{folder}/") } else { folder.to_owned() };
-            self.roots.push(Folder { place: Place::Own, root: root.into(), path, extent: Extent::File });
+            let (place, root) = (Place::Own, root.into());
+            self.roots.push(Folder { place, root, path, extent: Extent::File, is_for_extensions: false });
         }
         Ok(self)
     }
@@ -179,24 +231,37 @@ impl Places {
     /// The places that begin below a path, in it but not at it.
     fn begins_below(&self, absolute: &str) -> Vec<Location> {
         let project = (&*self.project, Extent::Tree);
-        let folders = self.roots.iter().map(|folder| (folder.path.as_str(), folder.extent));
+        let folders = self.folders().map(|folder| (folder.path.as_str(), folder.extent));
+        let marks = self.marks.current();
+        let marks = marks.iter().filter(|mark| mark.is_guarded_from(self.name()));
+        let marks = marks.map(|mark| (&*mark.path, mark.extent));
         // One stands for all that is private in the home folder.
         let private = self.home.as_deref().filter(|_| self.is_guarded).map(|home| join(home, ".ssh"));
         let private = private.as_deref().map(|path| (path, Extent::Tree));
         std::iter::once(project)
             .chain(folders)
             .chain(private)
+            .chain(marks)
             .filter(|(path, _)| self.style.below(absolute, path).is_some_and(|start| start < path.len()))
             .map(|(path, extent)| self.assign(path.to_owned(), extent))
             .collect()
+    }
+
+    /// What is set apart for this subject.
+    fn folders(&self) -> impl Iterator<Item = &Folder> {
+        self.roots.iter().filter(|folder| self.is_guarded || !folder.is_for_extensions)
+    }
+
+    /// What the extension is called; nothing of the agent.
+    fn name(&self) -> Option<&str> {
+        self.is_guarded.then(|| self.name.as_deref().unwrap_or_default())
     }
 
     /// Finds the place of a path in absolute form, without regard to what begins below it.
     fn assign(&self, absolute: String, extent: Extent) -> Location {
         let inside = self.style.below(&self.project, &absolute);
         let innermost = self
-            .roots
-            .iter()
+            .folders()
             .filter(|folder| self.style.below(&folder.path, &absolute).is_some())
             .max_by_key(|folder| folder.path.len())
             .filter(|folder| inside.is_none() || folder.path.len() >= self.project.len());
@@ -214,9 +279,32 @@ impl Places {
         let is_open = matches!(place, Place::Project | Place::Data | Place::Temporary);
         let is_hook = is_open && self.is_guarded && hooks::are_at(self.style, below);
         let place = if is_hook { Place::Hooks } else { place };
+        let (place, program) = self.marked(place, &absolute);
         let folded = fold(&absolute);
         let inside = inside.map(|start| (start, fold(&absolute[..start]).len()));
-        Location { place, extent, absolute, folded, inside, root, inner: Vec::new() }
+        Location { place, extent, absolute, folded, inside, root, program, inner: Vec::new() }
+    }
+
+    /// What a place is by the marks on it, and where the program begins that it belongs to.
+    fn marked(&self, place: Place, absolute: &str) -> (Place, Option<Arc<str>>) {
+        let marks = self.marks.current();
+        let guarding = marks.iter().filter(|mark| mark.is_guarded_from(self.name()));
+        let on_it = guarding.filter(|mark| mark.covers(self.style, absolute));
+        match place {
+            Place::Project | Place::Configuration | Place::Hooks | Place::Agent => {
+                let on_it: Vec<&Mark> = on_it.collect();
+                if on_it.iter().any(|mark| mark.kind == Kind::Credentials) {
+                    return (Place::Secret, None);
+                }
+                match on_it.iter().max_by_key(|mark| mark.path.len()) {
+                    Some(mark) if place == Place::Project => (Place::Program, Some(Arc::clone(&mark.path))),
+                    Some(_) | None => (place, None),
+                }
+            }
+            Place::Program | Place::Own | Place::Data | Place::Temporary | Place::Secret | Place::Outside => {
+                (place, None)
+            }
+        }
     }
 
     fn is_private(&self, absolute: &str, around: Option<&str>) -> bool {
@@ -277,8 +365,17 @@ impl Location {
         }
     }
 
+    /// Whether a beginning of a pattern names the program that it belongs to. A grant means what is written, also where the
+    /// system does not tell cases apart.
+    pub(crate) fn is_of_program_in(&self, stem: &str) -> bool {
+        let style = PathStyle::Unix;
+        self.program.as_deref().is_some_and(|program| {
+            style.below(program, stem).is_some() || (stem == self.absolute && self.extent == Extent::File)
+        })
+    }
+
     /// The other places that begin somewhere below this path: what moves along when a folder moves.
-    pub(crate) fn inner(&self) -> &[Self] {
+    pub fn inner(&self) -> &[Self] {
         &self.inner
     }
 
@@ -500,6 +597,75 @@ mod tests {
             "Agent /home/u/.pi/agent/cache/extensions/unpacked/1/a",
         );
         check(&places, "~/.pi/agent/trusted-keys.json", "Agent /home/u/.pi/agent/trusted-keys.json");
+    }
+
+    #[test]
+    fn configuration_with_keys_and_other_sessions_are_not_for_extensions() {
+        let agent = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]);
+        let extension = agent.clone().for_extension().with_own_file("/home/u/.pi/agent/sessions/p/own.jsonl");
+        let extension = extension.expect("a file");
+        for (written, of_agent, of_extension) in [
+            ("~/.pi/agent/models.json", "Agent", "Secret"),
+            ("~/.pi/agent/mcp.json", "Agent", "Secret"),
+            ("~/.pi/agent/npm/.npmrc", "Agent", "Secret"),
+            ("~/.pi/agent/settings.json", "Agent", "Agent"),
+            ("~/.pi/agent/extension-grants.json", "Agent", "Outside"),
+            ("~/.pi/agent/logs/extensions/s.jsonl", "Agent", "Outside"),
+            ("~/.pi/agent/sessions/p/other.jsonl", "Agent", "Outside"),
+            ("~/.pi/agent/sessions/p/own.jsonl", "Agent", "Own"),
+            ("~/.pi/agent/sessions/p/own.jsonl.envelopes", "Agent", "Outside"),
+            ("~/.pi/agent/extensions/x/index.ts", "Agent", "Agent"),
+        ] {
+            let found = |places: &Places| {
+                let location = places.locate(written, Extent::File).expect("a path");
+                format!("{:?}", location.place())
+            };
+            assert_eq!([found(&agent), found(&extension)], [of_agent, of_extension], "{written}");
+        }
+    }
+
+    #[test]
+    fn marks_guard_programs_from_all_but_their_owner() {
+        let marks = Marks::default();
+        let agent = places(PathStyle::Unix, ["/p", "/home/u", "/home/u/.pi/agent"]).with_marks(marks.clone());
+        let of = |name: &str| agent.clone().for_extension().called(name);
+        let program = |path: &str, extent, owner| Mark::program(PathStyle::Unix, path, extent, owner).expect("a path");
+        let subjects = [agent.clone(), of("a"), of("b")];
+        let unmarked = subjects.each_ref().map(|it| it.locate("tools/b.ts", Extent::File).expect("a path").place());
+        assert_eq!(unmarked, [Place::Project; 3]);
+        // Places that were made before know it.
+        marks.set([
+            program("/p/tools/b.ts", Extent::File, Some("b")),
+            program("/p/lib/x.js", Extent::File, Some("a")),
+            program("/p/lib/x.js", Extent::File, Some("b")),
+            program("/p/pkg", Extent::Tree, Some("b")),
+            program("/p/tools/s.py", Extent::File, None),
+            program("/p/.pi/extensions/c.ts", Extent::File, Some("c")),
+            Mark::credentials(PathStyle::Unix, "/home/u/.pi/agent/settings.json").expect("a path"),
+            Mark::credentials(PathStyle::Unix, "/p/.mcp.json").expect("a path"),
+        ]);
+        for (written, expected) in [
+            ("tools/b.ts", ["Program", "Program", "Project"]),
+            // It would be found in the place of the other.
+            ("tools/b.js", ["Program", "Program", "Project"]),
+            ("tools/b.md", ["Project", "Project", "Project"]),
+            ("tools/bb.ts", ["Project", "Project", "Project"]),
+            ("lib/x.js", ["Program", "Program", "Program"]),
+            ("pkg/new/index.ts", ["Program", "Program", "Project"]),
+            ("tools/s.py", ["Program", "Program", "Program"]),
+            (".pi/extensions/c.ts", ["Configuration", "Configuration", "Configuration"]),
+            ("~/.pi/agent/settings.json", ["Agent", "Secret", "Secret"]),
+            (".mcp.json", ["Project", "Secret", "Secret"]),
+        ] {
+            let found = subjects.each_ref().map(|places| {
+                let location = places.locate(written, Extent::File).expect("a path");
+                format!("{:?}", location.place())
+            });
+            assert_eq!(found, expected, "{written}");
+        }
+        let moved = of("a").locate("tools", Extent::Tree).expect("a path");
+        let inner = moved.inner().iter().map(|it| format!("{:?} {it}", it.place())).collect::<Vec<_>>();
+        assert_eq!(inner, ["Program tools/b.ts", "Program tools/s.py"]);
     }
 
     #[test]

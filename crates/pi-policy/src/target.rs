@@ -77,8 +77,8 @@ impl Target {
 
     /// Whether the target lies where a capability leads by itself, without a scope that says more.
     ///
-    /// Files: the project and the folders of the extension; for reading also what pi loads (the project's `.pi`, the
-    /// extension's own folder, the agent directory) and what other programs run by themselves. Hosts: the public network.
+    /// Files: the project and the folders of the extension; for reading also what pi loads and runs (the project's `.pi`, code of
+    /// extensions and servers, the agent directory) and what other programs run by themselves. Hosts: the public network.
     /// Processes: any, in a folder that may be written. Everything else has no default bounds.
     pub(crate) fn is_within_reach(&self, capability: &Capability) -> bool {
         match self {
@@ -102,7 +102,9 @@ impl Target {
 pub(crate) fn is_place_within_reach(place: Place, capability: &Capability) -> bool {
     match place {
         Place::Project | Place::Data | Place::Temporary => true,
-        Place::Configuration | Place::Hooks | Place::Own | Place::Agent => *capability == Capability::Read,
+        Place::Configuration | Place::Hooks | Place::Program | Place::Own | Place::Agent => {
+            *capability == Capability::Read
+        }
         Place::Secret | Place::Outside => false,
     }
 }
@@ -140,6 +142,17 @@ impl Target {
     pub fn folder(&self) -> Option<String> {
         let Self::Command(command) = self else { return None };
         command.folder().map(|folder| bounded(folder.to_string().chars().flat_map(visible).collect(), MOST))
+    }
+}
+
+/// The first names of a list, with a word about how many more there are.
+fn few(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown = |name: &String| bounded(name.chars().flat_map(visible).collect(), MOST);
+    let first: Vec<String> = names.iter().take(SHOWN).map(shown).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
     }
 }
 
@@ -270,6 +283,9 @@ impl Scope {
                 };
                 let names: Vec<&str> = patterns.iter().map(CommandPattern::written).collect();
                 let unclear = match (call.is_clear(), call.folder()) {
+                    (false, _) if !call.variables().is_empty() => {
+                        &format!(" (the command brings variables of its own: {})", few(call.variables()))
+                    }
                     (false, _) => " (the command is not plain enough to be judged)",
                     (true, Some(_)) if !met => " (it runs in a folder that is not named)",
                     (true, Some(_)) => " (it runs in a folder of its own)",

@@ -47,6 +47,11 @@ impl Environment {
         self
     }
 
+    /// Whether processes get a variable of this name.
+    pub fn passes(&self, name: &str) -> bool {
+        self.variables.contains_key(OsStr::new(name))
+    }
+
     /// Nothing but what no program starts without: where programs are, and what the system itself reads.
     #[must_use]
     pub fn bare(mut self) -> Self {
@@ -92,7 +97,8 @@ impl Environment {
 }
 
 impl Withheld {
-    fn holds_back(&self, name: &OsStr, value: &OsStr) -> bool {
+    /// Whether they do not get this one.
+    pub fn holds_back(&self, name: &OsStr, value: &OsStr) -> bool {
         // A name that is no text is no name that anybody gives to a secret, and the rules cannot read it.
         let Some(name) = name.to_str() else { return false };
         let is_listed = |names: &[String]| names.iter().any(|listed| is_same(listed, name));

@@ -4,7 +4,7 @@
 //! seams, [`files`] and [`process`], that take a grant of `pi-policy`, so a tool cannot skip the decision about its scope.
 //! Tools decide nothing about permissions themselves, and they know neither sessions nor extensions: those call them.
 //!
-//! Start with [`Tool`] and [`Call`], then [`request`] and [`Registry`].
+//! Start with [`Tool`] and [`Call`], then [`spell`], [`request`] and [`Registry`].
 
 pub mod arguments;
 pub mod files;
@@ -39,5 +39,5 @@ pub use self::{
     shell_watch::{ShellEnd, ShellPass, ShellWatch},
     spill::{OutputFault, keep_whole},
     tool::{Arguments, Call, Definition, Failure, Output, Tool},
-    workspace::{Images, Settings, Shell, Workspace, request},
+    workspace::{Images, Settings, Shell, Workspace, request, spell},
 };

@@ -9,6 +9,7 @@
 mod folder;
 #[cfg(unix)]
 mod guard;
+mod signal;
 #[cfg(target_os = "linux")]
 mod tree;
 #[cfg(unix)]
@@ -29,6 +30,8 @@ use self::folder::Folder;
 use self::unix::{Child, Members, Output};
 #[cfg(windows)]
 use self::windows::{Child, Members, Output};
+
+pub use self::signal::{Signal, signal_name};
 
 /// The three streams of a process, where they are ours.
 type Streams = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
@@ -71,6 +74,14 @@ pub struct ApartProcess {
 /// A process and everything that it started, for whoever wants to know something of them. Clones are the same.
 #[derive(Debug, Clone)]
 pub struct Tree(Members);
+
+/// Who is told something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whom {
+    Process,
+    /// With what it started and did not leave the group.
+    Group,
+}
 
 /// Whether a process is given something to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,6 +156,11 @@ impl ApartProcess {
     /// Kills the process with everything that it started.
     pub async fn kill(&mut self) {
         self.child.kill().await;
+    }
+
+    /// Tells the process itself, or its group as well. Where there are no signals, one that asks to end ends all of it.
+    pub fn signal(&mut self, signal: Signal, whom: Whom) -> io::Result<()> {
+        self.child.signal(signal, whom)
     }
 
     pub fn tree(&self) -> Tree {

@@ -127,10 +127,14 @@ impl Tree<'_> {
     }
 
     /// Whether everything in a folder of the project is permitted but perhaps for other folders: then nobody need be asked
-    /// about each file. Elsewhere a single file may be a place of its own.
+    /// about each file. Elsewhere a single file may be a place of its own, and here those that are known beforehand.
     fn permits_files_of(&self, absolute: &str) -> bool {
         let folder = self.places.locate(absolute, Extent::Tree);
-        folder.is_ok_and(|folder| folder.place() == Place::Project && self.grant.permits(&folder))
+        let is_single = |inner: &&Location| inner.extent() == Extent::File;
+        folder.is_ok_and(|folder| {
+            let is_whole = folder.inner().iter().filter(is_single).all(|file| self.grant.permits(file));
+            folder.place() == Place::Project && is_whole && self.grant.permits(&folder)
+        })
     }
 
     /// Whether the grant extends to a path in the tree.

@@ -122,8 +122,60 @@ impl Workspace {
     }
 }
 
-/// What a call of a tool asks for, to be decided by `pi_policy::decide`. The path in it is real: links are followed here, and
-/// never again. Looks at names on the disk, off the threads that wait; opens nothing.
+/// The arguments of a call with the path that was meant in the place of the one that was written: without an `@` in front, and
+/// without odd spaces, unless a file has such a name. Whoever judges a call before it is carried out must see this path, so it
+/// comes before everything else. Looks at names on the disk, off the threads that wait; opens nothing.
+pub async fn spell(places: &Places, tool: &str, mut arguments: Arguments) -> Arguments {
+    let Some(Value::String(written)) = arguments.get("path") else { return arguments };
+    let mut spellings = path::readings(written);
+    if ["read", "edit"].contains(&tool) {
+        let lookalikes = path::lookalikes(&spellings[0]);
+        spellings.extend(lookalikes);
+    }
+    let is_file = located(places, tool, &spellings[0]).is_some();
+    if !is_file || spellings == [written.as_str()] {
+        return arguments;
+    }
+    let (places, tool) = (places.clone(), tool.to_owned());
+    let looking = tokio::task::spawn_blocking(move || meant(&places, &tool, spellings));
+    let meant = match looking.await {
+        Ok(meant) => meant,
+        Err(broken) => std::panic::resume_unwind(broken.into_panic()),
+    };
+    arguments.insert("path".to_owned(), Value::from(meant));
+    arguments
+}
+
+/// The first of the spellings, unless nothing is there and something is at another one.
+fn meant(places: &Places, tool: &str, mut spellings: Vec<String>) -> String {
+    let is_there = |path: &str| located(places, tool, path).is_some_and(|location| exists(location.absolute()));
+    let holds = |path: &String| {
+        // A new file of a package is written as `@scope/name`.
+        let folder = path.strip_prefix('@').and_then(|_| path.split_once('/')).map(|(folder, _)| folder);
+        [Some(path.as_str()), folder].into_iter().flatten().any(is_there)
+    };
+    let other = (!is_there(&spellings[0])).then(|| spellings.iter().skip(1).position(holds)).flatten();
+    spellings.swap_remove(other.map_or(0, |other| other + 1))
+}
+
+/// Where a path leads that a tool is given; nothing if the tool is not about files.
+fn located(places: &Places, tool: &str, path: &str) -> Option<Location> {
+    let input = Arguments::from_iter([("path".to_owned(), Value::from(path))]);
+    match Action::from_tool_use(Subject::Agent, places, tool, &input).ok()?.target {
+        Target::Path(location) => Some(location),
+        Target::Nothing
+        | Target::Move { .. }
+        | Target::Command(_)
+        | Target::Host(_)
+        | Target::Variable(_)
+        | Target::Environment
+        | Target::Tool(_) => None,
+    }
+}
+
+/// What a call of a tool asks for, to be decided by `pi_policy::decide`. The path is taken as it is written: [`spell`] comes
+/// before. The one in the answer is real: links are followed here, and never again. Looks at names on the disk, off the threads
+/// that wait; opens nothing.
 pub async fn request(
     places: &Places,
     subject: Subject,
@@ -131,56 +183,18 @@ pub async fn request(
     arguments: &Arguments,
     now: Moment,
 ) -> Result<Request, BadCall> {
-    // Only these say what a call touches; the content of a file need not be copied.
-    let aims = ["path", "command"].into_iter().filter_map(|name| Some((name.to_owned(), arguments.get(name)?.clone())));
-    let input: Arguments = aims.collect();
-    if !input.contains_key("path") {
-        return Ok(Request::new(Action::from_tool_use(subject, places, tool, &input)?, now));
-    }
-    let (places, tool) = (places.clone(), tool.to_owned());
-    let looking = tokio::task::spawn_blocking(move || action(&places, subject, &tool, input));
-    let action = match looking.await {
-        Ok(action) => action?,
+    // Only these say what a call touches; the content of a file need not be copied. An empty path names none.
+    let is_aim = |value: &Value| value.as_str() != Some("");
+    let aims = ["path", "command"].into_iter().filter_map(|name| Some((name, arguments.get(name)?)));
+    let input = aims.filter(|(name, value)| *name != "path" || is_aim(value));
+    let input: Arguments = input.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+    let action = Action::from_tool_use(subject, places, tool, &input)?;
+    let Target::Path(location) = action.target else { return Ok(Request::new(action, now)) };
+    let places = places.clone();
+    let looking = tokio::task::spawn_blocking(move || files::real_location(&places, location));
+    let target = match looking.await {
+        Ok(location) => Target::Path(location),
         Err(broken) => std::panic::resume_unwind(broken.into_panic()),
     };
-    Ok(Request::new(action, now))
-}
-
-fn action(places: &Places, subject: Subject, tool: &str, mut input: Arguments) -> Result<Action, BadCall> {
-    let readings = match input.get("path") {
-        Some(Value::String(path)) if path.is_empty() => {
-            input.remove("path");
-            Vec::new()
-        }
-        Some(Value::String(path)) => path::readings(path),
-        Some(_) | None => Vec::new(),
-    };
-    let mut read_as = |path: &str| {
-        input.insert("path".to_owned(), Value::from(path));
-        Action::from_tool_use(subject.clone(), places, tool, &input)
-    };
-    let Some((likeliest, others)) = readings.split_first() else {
-        return Action::from_tool_use(subject, places, tool, &input);
-    };
-    let mut action = read_as(likeliest)?;
-    if let Target::Path(location) = &action.target
-        && !exists(location.absolute())
-    {
-        let lookalikes = if ["read", "edit"].contains(&tool) { path::lookalikes(likeliest) } else { Vec::new() };
-        let is_there = |path: &&String| {
-            // A new file of a package is written as `@scope/name`.
-            let folder = path.strip_prefix('@').and_then(|_| path.split_once('/')).map(|(folder, _)| folder);
-            [Some(path.as_str()), folder]
-                .into_iter()
-                .flatten()
-                .any(|path| places.locate(path, Extent::File).is_ok_and(|location| exists(location.absolute())))
-        };
-        if let Some(other) = others.iter().chain(&lookalikes).find(is_there) {
-            action = read_as(other)?;
-        }
-    }
-    if let Target::Path(location) = action.target {
-        action.target = Target::Path(files::real_location(places, location));
-    }
-    Ok(action)
+    Ok(Request::new(Action { target, ..action }, now))
 }

@@ -5,6 +5,7 @@
 //! entries. What an event carries keeps its own rule: a message, an entry and [`ToolOutput`] keep such members here too.
 
 mod assistant;
+mod grown;
 mod joined;
 
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
-pub use self::{assistant::AssistantMessageEvent, joined::Joined};
+pub use self::{assistant::AssistantMessageEvent, grown::Grown, joined::Joined};
 use crate::{
     content::Block,
     drawn::{Placement, Span},
@@ -146,7 +147,12 @@ pub enum AgentEvent {
     BashExecutionUpdate {
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         id: Option<String>,
+        /// What came to the end of the output.
         delta: String,
+        /// How many characters (Unicode code points) went from the beginning of the output, with `delta` at its end: only so much
+        /// of it is kept.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        dropped: Option<u64>,
     },
     ExtensionError {
         extension_path: String,

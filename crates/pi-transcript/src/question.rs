@@ -200,7 +200,12 @@ pub enum Announcement {
     },
     #[serde(alias = "set_editor_text")]
     SetEditorText {
+        /// What the editor holds from then on.
         text: String,
+        /// That this was put in at the cursor, where it was: whoever has one puts it in there and leaves the rest alone, for
+        /// `text` may lack what was typed meanwhile.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        inserted: Option<String>,
     },
 }
 

@@ -65,6 +65,7 @@ pub static DERIVATION: &[Rule] = &[
                 ("remove", Capability::Write),
                 ("rename", Capability::Write),
                 ("set_mode", Capability::Write),
+                ("set_times", Capability::Write),
             ],
             unlisted: Unlisted::Refused,
         },
@@ -155,7 +156,7 @@ mod tests {
         for op in ["read", "list", "stat", "resolve"] {
             check("fs", &format!(r#"{{"op":"{op}"}}"#), "read");
         }
-        for op in ["write", "append", "make_directory", "make_temporary", "remove", "rename", "set_mode"] {
+        for op in ["write", "append", "make_directory", "make_temporary", "remove", "rename", "set_mode", "set_times"] {
             check("fs", &format!(r#"{{"op":"{op}"}}"#), "write");
         }
         check("fs", r#"{"op":"mount"}"#, r#"fs has no operation "mount""#);

@@ -27,6 +27,12 @@ pub enum EnvCall {
 pub struct Variable {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
+    /// Whether processes that the extension starts do not get it, unless they are given it. Of scripts alone: the record of
+    /// components is as it was published.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    #[ts(skip)]
+    pub is_withheld: Option<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]

@@ -33,6 +33,12 @@ pub struct Command {
     #[schemars(skip)]
     #[ts(skip)]
     pub bare: Option<bool>,
+    /// Whether a first piece without bytes says that the process runs. Of scripts alone, and of streams. Nothing else is done
+    /// because of it, so it is no part of what is recorded and hashed: the same command is the same on all tiers.
+    #[serde(default, deserialize_with = "present", skip_serializing)]
+    #[schemars(skip)]
+    #[ts(skip)]
+    pub announce: Option<bool>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub stdin: Option<Data>,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -60,6 +66,11 @@ pub struct Exit {
     /// Absent if a signal ended it.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
+    /// The name of that signal, where the system has them. For scripts alone: the record of components is as it was published.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    #[ts(skip)]
+    pub signal: Option<String>,
     /// Whether the host ended it: deadline, cancellation, or too much output.
     pub killed: bool,
 }

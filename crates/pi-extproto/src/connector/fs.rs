@@ -28,7 +28,17 @@ pub enum FsCall {
     /// The path without links, `.` and `..`. Output: [`Place`].
     Resolve { path: String },
     /// Makes or replaces a file. Output: empty.
-    Write { path: String, content: Data, mode: WriteMode },
+    Write {
+        path: String,
+        content: Data,
+        mode: WriteMode,
+        /// Permission bits of a file that is made; one that is there keeps its own. Of scripts alone: the record of components
+        /// is as it was published.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[schemars(skip)]
+        #[ts(skip)]
+        permissions: Option<u32>,
+    },
     /// Adds to the end of a file, making it if there is none. Output: empty.
     Append { path: String, content: Data },
     /// Makes a folder. Output: empty.
@@ -41,6 +51,8 @@ pub enum FsCall {
     Rename { from: String, to: String },
     /// Sets permission bits; a host without them ignores all but the owner's write bit. Output: empty.
     SetMode { path: String, mode: u32 },
+    /// Sets when it was read and changed last, in milliseconds since 1970. Output: empty.
+    SetTimes { path: String, accessed_ms: i64, modified_ms: i64, follow_links: bool },
 }
 
 /// What writing does to a file that exists already.

@@ -35,7 +35,7 @@ records! {
     http::Request, http::Response,
     stream::StreamItem,
     session::SessionCall, session::SessionState, session::Entries, session::AppendedEntry, session::Tools, session::Commands,
-    session::Models, session::Acceptance, session::Completion, session::SystemPrompt, session::SessionHeader,
+    session::Models, session::ScopedModels, session::GitBranch, session::Acceptance, session::Completion, session::SystemPrompt, session::SessionHeader,
     session::FoundEntry, session::EntryLabel, session::ChosenLevel, session::Compaction,
     ui::UiCall, ui::Answer, ui::Confirmation, ui::FormAnswer,
     events::EventsCall, events::BusEvent,

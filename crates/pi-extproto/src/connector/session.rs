@@ -7,7 +7,7 @@ use ts_rs::TS;
 
 use pi_transcript::{EntryId, ModelId, ProviderId, SessionId, ThinkingLevel, json::present};
 
-use super::tool::ContentBlock;
+use super::tool::{Content, ContentBlock};
 
 /// Parameters of `session`. Everything that starts work enqueues it and returns at once, except [`Complete`] and
 /// operations that answer [`Acceptance`]: those wait.
@@ -38,7 +38,9 @@ pub enum SessionCall {
     /// Adds a message of the extension's own type. Output: empty.
     SendMessage {
         custom_type: String,
-        content: Vec<ContentBlock>,
+        /// Plain text of scripts alone: the record of components is as it was published.
+        #[schemars(with = "Vec<ContentBlock>")]
+        content: Content,
         display: bool,
         #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
@@ -68,6 +70,10 @@ pub enum SessionCall {
     GetCommands,
     /// Output: [`Models`].
     GetModels,
+    /// Output: [`ScopedModels`].
+    GetScopedModels,
+    /// Output: [`GitBranch`].
+    GetGitBranch,
     /// Output: [`Acceptance`]; refused without a key for the provider.
     SetModel { provider: ProviderId, model: ModelId },
     /// Clamped to what the model can do. Output: [`ChosenLevel`].
@@ -324,6 +330,32 @@ pub struct ModelInfo {
     pub is_usable: bool,
     /// Everything that is known about it.
     pub info: Value,
+}
+
+/// The models that somebody goes through who goes from one to the next, in their order; none where that is all of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ScopedModels {
+    pub models: Vec<ScopedModel>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[ts(optional_fields)]
+pub struct ScopedModel {
+    pub provider: ProviderId,
+    pub model: ModelId,
+    /// How hard it thinks when somebody comes to it; absent where nobody says.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<ThinkingLevel>,
+    /// Everything that is known about it.
+    pub info: Value,
+}
+
+/// The branch that is checked out in the folder of the session, or `detached`; absent outside of a git repository.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[ts(optional_fields)]
+pub struct GitBranch {
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]

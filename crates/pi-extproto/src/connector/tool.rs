@@ -128,6 +128,15 @@ pub enum ContentBlock {
     Image(ImageBlock),
 }
 
+/// What a message of an extension says: plain text, or parts. It is kept as it was given, because whoever reads the message again
+/// finds it so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(untagged)]
+pub enum Content {
+    Text(String),
+    Blocks(Vec<ContentBlock>),
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct TextBlock {
     pub text: String,

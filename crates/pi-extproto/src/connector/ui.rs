@@ -81,6 +81,10 @@ pub enum UiCall {
     SetEditorText {
         text: String,
     },
+    /// Puts a text in where the cursor is, as if a person had pasted it.
+    PasteToEditor {
+        text: String,
+    },
     /// Output: [`Answer`].
     GetEditorText,
 }
@@ -100,6 +104,7 @@ impl UiCall {
             | Self::SetTitle { .. }
             | Self::SetWorkingMessage { .. }
             | Self::SetEditorText { .. }
+            | Self::PasteToEditor { .. }
             | Self::GetEditorText => None,
         }
     }

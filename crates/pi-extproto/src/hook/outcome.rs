@@ -8,7 +8,10 @@ use ts_rs::TS;
 use pi_transcript::EntryId;
 
 use super::Family;
-use crate::connector::{http::Header, tool::ContentBlock};
+use crate::connector::{
+    http::Header,
+    tool::{Content, ContentBlock},
+};
 
 /// The answer to an event. Its variant must be the family of the event; [`Outcome::family`] is compared by the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
@@ -150,7 +153,9 @@ pub struct StartOutcome {
 #[ts(optional_fields)]
 pub struct DraftMessage {
     pub custom_type: String,
-    pub content: Vec<ContentBlock>,
+    /// Plain text of scripts alone: the record of components is as it was published.
+    #[schemars(with = "Vec<ContentBlock>")]
+    pub content: Content,
     pub display: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,

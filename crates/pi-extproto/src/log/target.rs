@@ -33,7 +33,8 @@ pub fn target(call: &Call, params: &Object) -> Option<String> {
             | FsCall::Append { path, .. }
             | FsCall::MakeDirectory { path, .. }
             | FsCall::Remove { path, .. }
-            | FsCall::SetMode { path, .. },
+            | FsCall::SetMode { path, .. }
+            | FsCall::SetTimes { path, .. },
         ) => Some(path.clone()),
         Call::Exec(command) => Some(command.command.clone()),
         Call::Http(request) => host(&request.url).map(str::to_owned),

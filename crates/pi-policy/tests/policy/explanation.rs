@@ -144,6 +144,23 @@ fn pattern_that_may_not_lead_there_is_not_said_to_match() {
 }
 
 #[test]
+fn variables_that_a_command_brings_are_named() {
+    #[track_caller]
+    fn check(call: &str, expected: &str) {
+        let (policy, request) = last(&format!("grant x exec commands=git\n call x {call}"));
+        assert_eq!(explain(&policy, &request).steps[5].checks[0].note, expected, "{call}");
+    }
+    let odd = "commands git and git log do not match (the command brings variables of its own: ";
+    check("exec git log", "commands git matches git log");
+    check("exec+LD_PRELOAD git log", &format!("{odd}LD_PRELOAD)"));
+    check("exec+A,B,C,D,E,F,G git log", &format!("{odd}A, B, C, D, E and 2 more)"));
+    check(
+        "bash git log > x",
+        "commands git and git log > x do not match (the command is not plain enough to be judged)",
+    );
+}
+
+#[test]
 fn own_folder_of_an_extension_with_a_declared_scope() {
     let (policy, request) = last("declares x read paths=src/**\n call x read /tmp/pi-x/a");
     let step = &explain(&policy, &request).steps[4];

@@ -13,7 +13,7 @@
 //! answer yes|no target|capability [2026-01-01T00:00:00Z]       to the call before, kept for the calls that follow
 //! in FOLDER | own FOLDER                                       the project, and the folder of the extension, likewise
 //!                                                              NAME `agent` is the agent, `extension:agent` is not
-//! call NAME read PATH | fs.OP PATH [TO] | http URL | exec[@FOLDER] PROGRAM ARGUMENT… | exec! … with input | bash LINE | env [NAME] | METHOD
+//! call NAME read PATH | fs.OP PATH [TO] | http URL | exec[@FOLDER] PROGRAM ARGUMENT… | exec! … with input | exec+A,B … with variables | bash LINE | env [NAME] | METHOD
 //! ```
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -291,6 +291,9 @@ fn host_call(text: &str) -> HostCall {
             match exec.split_at("exec".len()).1 {
                 "" => {}
                 "!" => params["stdin"] = json!({ "text": "" }),
+                variables if variables.starts_with('+') => {
+                    params["env"] = variables[1..].split(',').map(|name| (name.to_owned(), json!("x"))).collect();
+                }
                 folder => params["cwd"] = folder.strip_prefix('@').expect("@ and a folder").into(),
             }
             (None, "exec", params)

@@ -1,6 +1,12 @@
 //! Ways around a scope that were tried on others.
 
-use pi_policy::{Decision, Extent, PathStyle, Places, Root, decide};
+use std::sync::Arc;
+
+use pi_extproto::{Object, capability::Declared};
+use pi_policy::{
+    Action, Decision, Extension, Extent, Mark, Marks, Moment, PathStyle, Places, Provenance, Request, Root, Subject,
+    config, decide,
+};
 
 use crate::scenario::{check, last};
 
@@ -224,7 +230,7 @@ fn moving_a_folder_carries_nothing_out_of_or_into_the_agent_directory() {
          mode  strict
          grant x write paths=/home/u/.pi/**,/home/u/.pi/agent/auth.json,x/**
          call  x fs.rename .pi x
-         grant x write paths=/home/u/.pi/**,/home/u/.pi/agent/auth.json,/home/u/.pi/agent/keys,/home/u/.pi/agent/cache/extensions/machine.key,x/**
+         grant x write paths=/home/u/.pi/**,/home/u/.pi/agent/auth.json,/home/u/.pi/agent/keys,/home/u/.pi/agent/cache/extensions/machine.key,/home/u/.pi/agent/models.json,/home/u/.pi/agent/mcp.json,/home/u/.pi/agent/npm/.npmrc,x/**
          call  x fs.rename .pi x",
         format!("{secret}allow: extension grant").as_str(),
     );
@@ -457,6 +463,70 @@ fn what_other_programs_run_is_granted_by_a_pattern_that_names_it() {
          ask: p=0.0759
          allow: mode
          ask: p=0.0759
+         allow: default capability",
+    );
+}
+
+/// The place of a program is named by a grant that begins with it; nothing else leads there.
+#[test]
+fn program_of_a_project_is_written_by_name_only() {
+    let marks = Marks::default();
+    let mark = |path, extent| Mark::program(PathStyle::Unix, path, extent, Some("b")).expect("a path");
+    marks.set([mark("/p/tools/b.ts", Extent::File), mark("/p/ext", Extent::Tree)]);
+    let places = Places::new(PathStyle::Unix, "/p").expect("a folder").with_marks(marks);
+    let check = |paths: &str, expected: [&str; 4]| {
+        let grant = format!(r#"{{"capability":"write","scope":{{"paths":["{paths}"]}}}}"#);
+        let settings = format!(
+            r#"{{"extensions":{{"policy":{{"grants":{{"x":[{grant}]}}}}}},"agent":{{"policy":{{"grants":[{grant}]}}}}}}"#
+        );
+        let policy = config::load(settings.as_bytes()).expect("settings").value;
+        let extension = Extension::new("x", "1.0.0", Provenance::Trusted, &Declared::new(None, None));
+        let extension = (Subject::Extension(Arc::new(extension)), places.clone().for_extension().called("x"));
+        let asked = [extension, (Subject::Agent, places.clone())].into_iter().flat_map(|(subject, places)| {
+            ["tools/b.ts", "ext/new/a.ts"].map(|path| {
+                let input = Object::from_iter([("path".to_owned(), path.into()), ("content".to_owned(), "".into())]);
+                let action = Action::from_tool_use(subject.clone(), &places, "write", &input).expect("an action");
+                match decide(&policy, &Request::new(action, Moment::from_unix_millis(0))) {
+                    Decision::Allow(_) => "allow",
+                    Decision::Ask(_) => "ask",
+                    Decision::Deny(_) => "deny",
+                }
+            })
+        });
+        assert_eq!(asked.collect::<Vec<_>>(), expected, "{paths}");
+    };
+    check("src/**", ["ask", "ask", "ask", "ask"]);
+    check("**", ["ask", "ask", "ask", "ask"]);
+    check("tools/*.ts", ["ask", "ask", "ask", "ask"]);
+    check("tools/b.ts", ["allow", "ask", "allow", "ask"]);
+    check("/p/tools/b.ts", ["allow", "ask", "allow", "ask"]);
+    check("/p/**", ["ask", "ask", "ask", "ask"]);
+    check("ext/**", ["ask", "allow", "ask", "allow"]);
+    check("/p/ext/new/*.ts", ["ask", "allow", "ask", "allow"]);
+}
+
+#[test]
+fn configuration_with_keys_is_granted_by_its_whole_path() {
+    check(
+        "mode  permissive
+         grant x read paths=/home/u/**
+         grant y read paths=/home/u/.pi/agent/mcp.json
+         grant z read paths=/home/u/.pi/agent/sessions/**
+         call  x read ~/.pi/agent/mcp.json
+         call  x read ~/.pi/agent/models.json
+         call  y read ~/.pi/agent/mcp.json
+         call  agent read ~/.pi/agent/mcp.json
+         mode  prompt
+         evidence clean
+         call  w read ~/.pi/agent/sessions/p/a.jsonl
+         call  z read ~/.pi/agent/sessions/p/a.jsonl
+         call  w read ~/.pi/agent/settings.json",
+        "deny read: what holds credentials or keys is denied unless its path is granted in full
+         deny read: what holds credentials or keys is denied unless its path is granted in full
+         allow: extension grant
+         allow: default capability
+         ask: p=0.0759
+         allow: extension grant
          allow: default capability",
     );
 }

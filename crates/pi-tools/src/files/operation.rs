@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, SystemTimeSpec};
 use cap_std::fs::{FileType, Metadata, OpenOptions};
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +16,10 @@ use pi_policy::{Extent, Grant, Location, Places, Target};
 
 #[cfg(unix)]
 use super::errno::raw;
-use super::{FileFault, FileQueue, Folder, Missing, Spot, do_not_wait, granted, real_path, replace::Put};
+use super::{
+    FileFault, FileQueue, Folder, Missing, Spot, do_not_wait, granted, real_path,
+    replace::{Put, begin_with},
+};
 
 /// What is to be done to what a grant names.
 #[derive(Debug)]
@@ -32,10 +35,13 @@ pub enum Operation {
     /// As a whole or not at all; the file that is there is replaced.
     Write {
         content: Vec<u8>,
+        /// Permission bits of a file that is made, less what the system takes from all; one that is there keeps its own.
+        mode: Option<u32>,
     },
     /// Only if there is none.
     Create {
         content: Vec<u8>,
+        mode: Option<u32>,
     },
     Append {
         content: Vec<u8>,
@@ -53,6 +59,10 @@ pub enum Operation {
     Rename,
     SetMode {
         mode: u32,
+    },
+    SetTimes {
+        accessed: SystemTime,
+        modified: SystemTime,
     },
 }
 
@@ -101,7 +111,8 @@ pub async fn perform(
         | Operation::MakeTemporary { .. }
         | Operation::Remove { .. }
         | Operation::Rename
-        | Operation::SetMode { .. } => None,
+        | Operation::SetMode { .. }
+        | Operation::SetTimes { .. } => None,
     };
     let _turn = match &changed {
         Some(location) => Some(queue.turn(location).await),
@@ -132,18 +143,24 @@ fn apply(grant: &Grant, operation: Operation, places: &Places, cancel: &Cancella
         Operation::Read { offset, limit, most } => read(&spot(Missing::Refuse)?, offset, limit, most),
         Operation::List => list(grant, places),
         Operation::Stat => stat(grant),
-        Operation::Write { content } => match spot(Missing::Refuse)?.put(&content, cancel)? {
+        Operation::Write { content, mode } => match spot(Missing::Refuse)?.put_with(&content, plain(mode), cancel)? {
             Put::Done => Ok(Found::Nothing),
             Put::GivenUp => Err(io::ErrorKind::Interrupted.into()),
         },
-        Operation::Create { content } => create(&spot(Missing::Refuse)?, &content),
+        Operation::Create { content, mode } => create(&spot(Missing::Refuse)?, &content, plain(mode)),
         Operation::Append { content } => append(&spot(Missing::Refuse)?, &content),
         Operation::MakeDirectory { parents } => make_directory(grant, parents),
         Operation::MakeTemporary { prefix } => make_temporary(grant, &prefix),
         Operation::Remove { recursive } => remove(grant, places, recursive),
         Operation::Rename => rename(grant),
         Operation::SetMode { mode } => set_mode(&spot(Missing::Refuse)?, mode),
+        Operation::SetTimes { accessed, modified } => set_times(&spot(Missing::Refuse)?, accessed, modified),
     }
+}
+
+/// Nobody gets the right to run as somebody else from here.
+fn plain(mode: Option<u32>) -> Option<u32> {
+    mode.map(|mode| mode & 0o777)
 }
 
 fn read(spot: &Spot, offset: Option<u64>, limit: Option<u64>, most: u64) -> io::Result<Found> {
@@ -195,9 +212,12 @@ fn stat(grant: &Grant) -> io::Result<Found> {
     }
 }
 
-fn create(spot: &Spot, content: &[u8]) -> io::Result<Found> {
+fn create(spot: &Spot, content: &[u8], mode: Option<u32>) -> io::Result<Found> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).follow(FollowSymlinks::No);
+    if let Some(mode) = mode {
+        begin_with(&mut options, mode);
+    }
     let mut file = spot.folder.dir.open_with(&spot.name, &options)?;
     if let Err(error) = file.write_all(content).and_then(|()| file.sync_all()) {
         // Nobody shall take a beginning for the whole.
@@ -296,7 +316,6 @@ fn set_mode(spot: &Spot, mode: u32) -> io::Result<Found> {
     if dir.symlink_metadata(&spot.name)?.is_symlink() {
         return Err(raw(rustix::io::Errno::LOOP));
     }
-    // Nobody gets the right to run as somebody else from here.
     let permissions = std::fs::Permissions::from_mode(mode & 0o777);
     dir.set_permissions(&spot.name, Permissions::from_std(permissions))?;
     Ok(Found::Nothing)
@@ -308,6 +327,13 @@ fn set_mode(spot: &Spot, mode: u32) -> io::Result<Found> {
     let mut permissions = dir.metadata(&spot.name)?.permissions();
     permissions.set_readonly(mode & 0o200 == 0);
     dir.set_permissions(&spot.name, permissions)?;
+    Ok(Found::Nothing)
+}
+
+/// A link is not followed: who wants what it leads to names that.
+fn set_times(spot: &Spot, accessed: SystemTime, modified: SystemTime) -> io::Result<Found> {
+    let time = |moment| Some(SystemTimeSpec::Absolute(cap_std::time::SystemTime::from_std(moment)));
+    spot.folder.dir.set_symlink_times(&spot.name, time(accessed), time(modified))?;
     Ok(Found::Nothing)
 }
 

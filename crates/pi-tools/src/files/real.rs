@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pi_policy::{Location, PathFault, PathStyle, Places, Root};
+use pi_policy::{Location, Marks, PathFault, PathStyle, Places, Root};
 
 /// The folders of a machine and a project. [`Folders::places`] makes of them what policy judges by.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +17,12 @@ pub struct Folders {
     pub home: Option<PathBuf>,
     /// Where pi keeps settings, credentials and sessions.
     pub agent: Option<PathBuf>,
+    /// The file of the session, which its extensions may read.
+    pub session: Option<PathBuf>,
+    /// Folders elsewhere in which sessions and ledgers are kept, which are not for extensions to read.
+    pub kept: Vec<PathBuf>,
+    /// What was found to be guarded.
+    pub marks: Marks,
 }
 
 impl Folders {
@@ -30,7 +36,7 @@ impl Folders {
         if let Some(agent) = &self.agent {
             places = places.with(Root::Agent, &text(agent)?)?;
         }
-        Ok(places)
+        Ok(places.with_marks(self.marks.clone()))
     }
 }
 

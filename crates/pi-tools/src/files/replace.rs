@@ -40,10 +40,20 @@ impl Spot {
 
     /// The same, for whoever wants to know how it failed.
     pub(super) fn put(&self, content: &[u8], cancel: &CancellationToken) -> Result<Put, FileFault> {
+        self.put_with(content, None, cancel)
+    }
+
+    /// The same with the permission bits that a file is made with; one that is there keeps its own.
+    pub(super) fn put_with(
+        &self,
+        content: &[u8],
+        mode: Option<u32>,
+        cancel: &CancellationToken,
+    ) -> Result<Put, FileFault> {
         let old = self.replaceable()?;
         let failed = |error| FileFault::writing(&self.shown, error);
         let dir = &self.folder.dir;
-        let (mut file, draft) = Draft::create(dir, old.as_ref()).map_err(failed)?;
+        let (mut file, draft) = Draft::create(dir, old.as_ref(), mode).map_err(failed)?;
         file.write_all(content).map_err(failed)?;
         if let Some(old) = &old {
             adopt(&file, old).map_err(failed)?;
@@ -75,13 +85,15 @@ impl Spot {
 }
 
 impl<'a> Draft<'a> {
-    fn create(dir: &'a Dir, old: Option<&Metadata>) -> io::Result<(File, Self)> {
+    fn create(dir: &'a Dir, old: Option<&Metadata>, mode: Option<u32>) -> io::Result<(File, Self)> {
         let name = format!(".pi-{:016x}.tmp", fastrand::u64(..));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).follow(FollowSymlinks::No);
-        if old.is_some() {
+        match (old, mode) {
             // Nobody may read it before it has the permissions of the old one.
-            keep_private(&mut options);
+            (Some(_), _) => begin_with(&mut options, 0o600),
+            (None, Some(mode)) => begin_with(&mut options, mode),
+            (None, None) => {}
         }
         let file = dir.open_with(&name, &options)?;
         Ok((file, Self { dir, name }))
@@ -103,14 +115,15 @@ impl Drop for Draft<'_> {
     }
 }
 
+/// The permission bits of the file from its first moment on.
 #[cfg(unix)]
-fn keep_private(options: &mut OpenOptions) {
+pub(super) fn begin_with(options: &mut OpenOptions, mode: u32) {
     use cap_std::fs::OpenOptionsExt;
-    options.mode(0o600);
+    options.mode(mode);
 }
 
 #[cfg(not(unix))]
-fn keep_private(_: &mut OpenOptions) {}
+pub(super) fn begin_with(_: &mut OpenOptions, _: u32) {}
 
 /// Gives the new file the owner and the permissions of the old one.
 #[cfg(unix)]

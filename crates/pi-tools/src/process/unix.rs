@@ -11,10 +11,10 @@ use std::{
 };
 
 use super::{
-    Streams,
+    Signal as Told, Streams, Whom,
     guard::{self, Watched},
 };
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::{io::AsyncReadExt, net::unix::pipe, process::Command};
 
 /// The first process of a tree.
@@ -108,6 +108,17 @@ impl Child {
         Members { group: *group, mark: mark.clone(), has_ended: Arc::clone(has_ended) }
     }
 
+    /// Only while it was not waited for: until then nobody else has its number.
+    pub(super) fn signal(&mut self, signal: Told, whom: Whom) -> io::Result<()> {
+        let group = self.group.filter(|_| !self.has_ended.load(Ordering::Relaxed));
+        let group = group.ok_or(io::Error::from(rustix::io::Errno::SRCH))?;
+        let sent = match whom {
+            Whom::Process => kill_process(group, number(signal)),
+            Whom::Group => kill_process_group(group, number(signal)),
+        };
+        sent.map_err(io::Error::from)
+    }
+
     /// Kills the tree, off the threads that wait: it takes a look at every process of the machine.
     pub(super) async fn kill(&mut self) {
         if self.has_ended.load(Ordering::Relaxed) {
@@ -133,6 +144,39 @@ impl Members {
         let Self { group: _, mark: _, has_ended: _ } = self;
         None
     }
+}
+
+pub(super) fn number(signal: Told) -> Signal {
+    match signal {
+        Told::Abort => Signal::ABORT,
+        Told::Alarm => Signal::ALARM,
+        Told::Continue => Signal::CONT,
+        Told::Hangup => Signal::HUP,
+        Told::Interrupt => Signal::INT,
+        Told::Kill => Signal::KILL,
+        Told::Pipe => Signal::PIPE,
+        Told::Quit => Signal::QUIT,
+        Told::Stop => Signal::STOP,
+        Told::Terminate => Signal::TERM,
+        Told::User1 => Signal::USR1,
+        Told::User2 => Signal::USR2,
+        Told::Window => Signal::WINCH,
+    }
+}
+
+/// Signals that a process gets for what it did.
+pub(super) fn fault_name(number: i32) -> Option<&'static str> {
+    let faults = [
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::SYS, "SIGSYS"),
+        (Signal::TRAP, "SIGTRAP"),
+        (Signal::XCPU, "SIGXCPU"),
+        (Signal::XFSZ, "SIGXFSZ"),
+    ];
+    faults.iter().find(|(fault, _)| fault.as_raw() == number).map(|(_, name)| *name)
 }
 
 /// Only while the first process was not waited for: until then nobody else gets its number.

@@ -8,7 +8,7 @@ use tokio::{
     process::{ChildStderr, ChildStdout, Command},
 };
 
-use super::Streams;
+use super::{Signal, Streams, Whom};
 
 /// The first process of a job.
 #[derive(Debug)]
@@ -51,6 +51,14 @@ impl Child {
 
     pub(super) fn members(&self) -> Members {
         Members
+    }
+
+    pub(super) fn signal(&mut self, signal: Signal, _: Whom) -> io::Result<()> {
+        if !signal.asks_to_end() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        self.kill_job();
+        Ok(())
     }
 
     pub(super) async fn sweep(&mut self) {

@@ -14,7 +14,7 @@ use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_tools::{
     Call, Environment, Failure, Images, Output, Progress, Registry, Settings, Shell, Workspace,
     files::{FileQueue, Folders},
-    request,
+    request, spell,
 };
 use pi_transcript::ToolCallId;
 
@@ -49,7 +49,12 @@ impl Room {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
         }
         let at = |name: &str| folder.path().join(name);
-        let folders = Folders { project: at("project"), home: Some(at("home")), agent: Some(at("home/.pi/agent")) };
+        let folders = Folders {
+            project: at("project"),
+            home: Some(at("home")),
+            agent: Some(at("home/.pi/agent")),
+            ..Folders::default()
+        };
         let path = std::env::var_os("PATH").expect("a search path");
         let mut settings = Settings {
             shell: Shell::default(),
@@ -124,6 +129,7 @@ impl Room {
         let tools = Registry::built_in();
         let tool_named = tools.get(tool).expect("a tool of this name");
         let arguments = tool_named.prepare(written).await?;
+        let arguments = spell(self.workspace.places(), tool, arguments).await;
         let grant = self.grant(tool, &arguments).await.map_err(Failure::new)?;
         let (id, workspace) = (ToolCallId::from("call".to_owned()), Arc::clone(&self.workspace));
         tool_named.execute(Call { id, arguments, grant, cancel, progress, workspace }).await

@@ -63,9 +63,14 @@ impl Joined {
     }
 
     fn add_output(&mut self, next: &AgentEvent) -> bool {
-        let AgentEvent::BashExecutionUpdate { delta, .. } = &mut self.event else { return false };
-        let AgentEvent::BashExecutionUpdate { delta: more, .. } = next else { return false };
+        let AgentEvent::BashExecutionUpdate { delta, dropped, .. } = &mut self.event else { return false };
+        let AgentEvent::BashExecutionUpdate { delta: more, dropped: later, .. } = next else { return false };
         delta.push_str(more);
+        // What went from the beginning goes after everything came, so both are sums.
+        *dropped = match (*dropped, *later) {
+            (None, None) => None,
+            (before, later) => Some(before.unwrap_or(0).saturating_add(later.unwrap_or(0))),
+        };
         true
     }
 

@@ -45,8 +45,8 @@ const REQUEST: Shape = Shape::Tagged {
         ),
         ("setTitle", &[TITLE]),
         ("setWorkingMessage", &[optional("message", Shape::Text)]),
-        ("setEditorText", &[required("text", Shape::Text)]),
-        ("set_editor_text", &[required("text", Shape::Text)]),
+        ("setEditorText", &[required("text", Shape::Text), optional("inserted", Shape::Text)]),
+        ("set_editor_text", &[required("text", Shape::Text), optional("inserted", Shape::Text)]),
     ],
 };
 

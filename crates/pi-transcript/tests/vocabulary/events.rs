@@ -81,6 +81,7 @@ fn everything_else_of_a_session() {
         json!({ "type": "session_info_changed", "name": "n" }),
         json!({ "type": "thinking_level_changed", "level": "max" }),
         json!({ "type": "bash_execution_update", "id": "b", "delta": "x" }),
+        json!({ "type": "bash_execution_update", "delta": "x", "dropped": 1 }),
         json!({ "type": "extension_error", "extensionPath": "/e.ts", "event": "tool_call", "error": "boom" }),
         json!({ "type": "extension_ui_resolved", "requestId": "r", "outcome": "timed_out" }),
         json!({ "type": "storage_failed", "message": "the disk is full" }),
@@ -111,6 +112,7 @@ fn questions_and_announcements() {
         json!({ "method": "setTitle", "title": "t" }),
         json!({ "method": "setWorkingMessage" }),
         json!({ "method": "setEditorText", "text": "t" }),
+        json!({ "method": "setEditorText", "text": "at", "inserted": "t" }),
     ] {
         let mut event = json!({ "type": "extension_ui_request", "requestId": "r" });
         event.as_object_mut().unwrap().extend(request.as_object().unwrap().clone());

@@ -234,7 +234,7 @@ fn every_refusal_of_a_request_is_explained() {
         json!({ "method": "setWidget", "key": "k", "content": ["a"], "placement": "aboveEditor" }),
         json!({ "method": "setTitle", "title": "t" }),
         json!({ "method": "setWorkingMessage", "message": "m" }),
-        json!({ "method": "setEditorText", "text": "t" }),
+        json!({ "method": "setEditorText", "text": "at", "inserted": "t" }),
     ] {
         let read: UiRequest = serde_json::from_value(right.clone()).unwrap();
         assert_eq!(serde_json::to_value(read).unwrap(), right);
