@@ -27,6 +27,7 @@ mod output;
 mod parameters;
 mod plain;
 mod plan;
+mod root;
 mod rules;
 mod schema;
 mod thinking;

@@ -44,6 +44,8 @@ pub(super) struct Rules {
     #[serde(default)]
     pub(super) alternate: bool,
     #[serde(default)]
+    pub(super) parameters_one_object: bool,
+    #[serde(default)]
     pub(super) tools_for_calls: bool,
     #[serde(default)]
     pub(super) result_media: bool,

@@ -6,7 +6,7 @@ use pi_envelope::{Prompt, Tool};
 use pi_transcript::{Block, Message};
 use serde_json::{Map, Value, json};
 
-use super::{Target, change::Changes, rules::Rules, schema};
+use super::{Target, change::Changes, root, rules::Rules, schema};
 use crate::{
     call::{Call, Options, ToolChoice},
     error::{CallError, Failure},
@@ -104,7 +104,7 @@ pub(super) fn offers<'a>(
         return Err(CallError::Option { option: "tools".to_owned(), reason });
     }
     if !prompt.tools.is_empty() || !rules.tools_for_calls {
-        return Ok(prompt.tools.iter().map(|tool| offer(tool, changes)).collect());
+        return Ok(prompt.tools.iter().map(|tool| offer(tool, rules, changes)).collect());
     }
     let mut named: Vec<&str> = calls(prompt).collect();
     named.sort_unstable();
@@ -229,14 +229,27 @@ pub(super) fn parallel(
     Some(wanted)
 }
 
-fn offer<'a>(tool: &'a Tool, changes: &mut Changes) -> Offer<'a> {
+fn offer<'a>(tool: &'a Tool, rules: &Rules, changes: &mut Changes) -> Offer<'a> {
     let definition = &tool.definition;
-    let parameters = match &definition.parameters {
+    let given = Cow::Borrowed(&definition.parameters);
+    let folded = if rules.parameters_one_object { root::folded(&given) } else { None };
+    if folded.is_some() {
+        let reason =
+            format!("the parameters of {} are sent as one object, without the choice at their root", definition.name);
+        changes.changed("tools", reason);
+    }
+    let parameters = complete(&definition.name, folded.map_or(given, Cow::Owned), changes);
+    Offer { name: &definition.name, description: &definition.description, parameters }
+}
+
+/// The parameters of a tool with what every provider insists on.
+fn complete<'a>(name: &str, given: Cow<'a, Value>, changes: &mut Changes) -> Cow<'a, Value> {
+    match &*given {
         Value::Object(schema) if schema.keys().any(|name| name == "type") => {
-            schema::completed(&definition.parameters).map_or(Cow::Borrowed(&definition.parameters), Cow::Owned)
+            schema::completed(&given).map_or(given, Cow::Owned)
         }
         Value::Object(schema) if !schema.is_empty() => {
-            changes.changed("tools", format!("the parameters of {} are called an object", definition.name));
+            changes.changed("tools", format!("the parameters of {name} are called an object"));
             let mut schema = schema.clone();
             schema.insert("type".to_owned(), json!("object"));
             let schema = Value::Object(schema);
@@ -244,12 +257,10 @@ fn offer<'a>(tool: &'a Tool, changes: &mut Changes) -> Offer<'a> {
         }
         Value::Object(_) | Value::Null => Cow::Owned(any_object()),
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            changes
-                .changed("tools", format!("the parameters of {} are no schema and may be anything", definition.name));
+            changes.changed("tools", format!("the parameters of {name} are no schema and may be anything"));
             Cow::Owned(any_object())
         }
-    };
-    Offer { name: &definition.name, description: &definition.description, parameters }
+    }
 }
 
 fn any_object() -> Value {

@@ -430,6 +430,32 @@ fn thoughts_without_their_encrypted_content_stay_away_and_so_do_ids() {
     );
 }
 
+/// Anthropic refuses the whole request for one tool with such a schema; the others take it.
+#[test]
+fn choice_at_the_root_of_parameters_is_folded_where_it_is_refused() {
+    let given = json!({"type": "object", "anyOf": [
+        {"properties": {"path": {"type": "string"}, "line": {"type": "integer"}}, "required": ["path", "line"]},
+        {"properties": {"path": {"type": "string"}, "all": {"const": true}}, "required": ["path", "all"]},
+    ]});
+    let folded = json!({"type": "object", "properties": {
+        "path": {"type": "string"}, "line": {"type": "integer"}, "all": {"const": true},
+    }, "required": ["path"]});
+    let told = "changed tools: the parameters of read are sent as one object, without the choice at their root";
+    for (adapter, is_refused) in
+        [("openai", false), ("responses", false), ("anthropic", true), ("gemini", false), ("cohere_v2", false)]
+    {
+        let tool = json!({"name": "read", "description": "Reads.", "parameters": given});
+        let prompt = prompt(&json!({"tools": [tool], "messages": [{"role": "user", "content": "x"}]}));
+        let request = ask(&provider(adapter, json!({})), &prompt, &quiet()).unwrap();
+        let sent = body(&request)["tools"].to_string();
+        assert_eq!(sent.contains("anyOf"), !is_refused, "{adapter}: {sent}");
+        assert_eq!(changes(&request.changes).iter().any(|change| change == told), is_refused, "{adapter}");
+        if is_refused {
+            assert_eq!(body(&request)["tools"][0]["input_schema"], folded, "{adapter}");
+        }
+    }
+}
+
 #[test]
 fn a_schema_says_what_providers_insist_on_and_keeps_its_members() {
     let schemas = [
