@@ -1,6 +1,8 @@
 //! The bundler, a program of its own: as a build script it hands its own executable on to the library, which runs it as a
 //! child process with the argument `bundle`. `docs/adr/0210-the-bundler-is-a-program.md` says why.
 
+#[path = "bundler/admission.rs"]
+mod admission;
 #[path = "bundler/builtin.rs"]
 mod builtin;
 #[path = "bundler/embed.rs"]

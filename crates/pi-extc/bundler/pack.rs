@@ -16,7 +16,8 @@ use rolldown_common::{DecoratorOptions, Output, OutputChunk};
 use rolldown_error::{BuildDiagnostic, DiagnosticOptions};
 
 use super::{
-    plugin::{Hall, PRELUDE, State, is_inside_package},
+    admission::is_inside_package,
+    plugin::{Hall, PRELUDE, State},
     protocol::{Answer, Built, Fault, Found, Place, Purpose, Request},
     rule::Rule,
     scan::Wants,

@@ -4,7 +4,7 @@ use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     mem,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -19,6 +19,7 @@ use rolldown::{
 use rolldown_common::{ImportKind, ResolvedId, side_effects::HookSideEffects};
 
 use super::{
+    admission::{Packages, is_inside_package, is_path},
     builtin,
     protocol::{Fault, Found, Place, Purpose, Request},
     rule::Rule,
@@ -36,7 +37,6 @@ const ABSENT: &str = "\0pi:absent:";
 const TEXT: &str = "?pi:text";
 /// An address may hold a whole program.
 const LONGEST_SUBJECT: usize = 80;
-const NODE_MODULES: &str = "node_modules";
 /// How the names of connectors begin, for components.
 const CONNECTORS: &str = "pi:extension/";
 
@@ -54,8 +54,7 @@ struct Collected {
     /// Names that lead nowhere, by the file that imports them.
     lost: BTreeMap<(PathBuf, String), Rule>,
     missing: BTreeSet<String>,
-    /// Folders of packages that were resolved by name.
-    packages: BTreeSet<PathBuf>,
+    packages: Packages,
     /// Imports of files that cannot be had.
     refused: Vec<Refused>,
 }
@@ -178,31 +177,15 @@ impl State {
     }
 
     /// Whether a file that a name led to may be read, and remembers the packages on the way.
-    fn admits(&self, specifier: &str, resolved: &ResolvedId) -> bool {
-        let path = Path::new(resolved.id.as_str());
-        let mut collected = self.collected();
-        if !is_path(specifier)
-            && let Some(package) = &resolved.package_json
-            && let Some(folder) = package.realpath().parent()
-            && path.starts_with(folder)
-        {
-            collected.packages.insert(folder.to_path_buf());
-            return true;
-        }
-        // A single file may lie in somebody's home: what is hidden there is not a part of it.
-        let beside = self.request.entry.parent().and_then(|folder| path.strip_prefix(folder).ok());
-        let is_hidden = beside.and_then(|path| path.components().next()).is_some_and(is_dotted);
-        (path.starts_with(&self.request.root) && !is_hidden)
-            || collected.packages.iter().any(|folder| path.starts_with(folder))
+    fn admits(&self, args: &HookResolveIdArgs<'_>, resolved: &ResolvedId) -> bool {
+        let importer = Path::new(args.importer.unwrap_or_default());
+        let file = Path::new(resolved.id.as_str());
+        self.collected().packages.admit(&self.request, args.specifier, importer, file)
     }
 }
 
 fn id(id: String) -> HookResolveIdOutput {
     HookResolveIdOutput::from_id(id)
-}
-
-fn is_path(specifier: &str) -> bool {
-    specifier.starts_with(['.', '/']) || specifier.starts_with("file:")
 }
 
 #[expect(clippy::disallowed_methods, reason = "the bundler reads the sources that it was asked for")]
@@ -217,15 +200,6 @@ fn quoted(text: &str) -> String {
 
 fn is_native(name: &str) -> bool {
     name.ends_with(".node")
-}
-
-fn is_dotted(name: Component<'_>) -> bool {
-    name.as_os_str().to_string_lossy().starts_with('.')
-}
-
-/// Whether a file belongs to a package that was installed.
-pub(crate) fn is_inside_package(file: &str) -> bool {
-    Path::new(file).components().any(|part| part.as_os_str() == NODE_MODULES)
 }
 
 impl Plugin for Hall {
@@ -275,7 +249,7 @@ impl Plugin for Hall {
             Ok(resolved) if is_native(resolved.id.as_str()) => Ok(Some(state.lose(args, Rule::Native))),
             // A package says that there is nothing for this platform; the bundler knows what that is.
             Ok(resolved) if !Path::new(resolved.id.as_str()).is_absolute() => Ok(None),
-            Ok(resolved) if !state.admits(specifier, &resolved) => {
+            Ok(resolved) if !state.admits(args, &resolved) => {
                 let message = format!("`{specifier}` lies outside the extension's folder, or is hidden in it");
                 let hint = "move it into the folder, or make a package of it; data outside is read at run time";
                 Ok(Some(state.refuse(args, message, hint)))

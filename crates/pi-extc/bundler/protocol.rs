@@ -33,6 +33,8 @@ pub(crate) struct Request {
     pub(crate) root: PathBuf,
     /// The file where the extension begins.
     pub(crate) entry: PathBuf,
+    /// Where pi keeps what it builds: what lies around that is the person's or pi's, and no package.
+    pub(crate) cache: PathBuf,
     /// Names that the host answers itself, each with the shim that does.
     pub(crate) hosts: BTreeMap<String, String>,
     /// Names of files that other programs run by themselves.

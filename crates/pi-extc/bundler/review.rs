@@ -24,7 +24,14 @@ pub(crate) fn review(request: ScanRequest) -> Answer {
     // Without the line that the bundler writes itself. Whoever writes another is told of what stands in it.
     let own = bundle.strip_prefix(PRELUDE).unwrap_or(&bundle);
     let file = PathBuf::from(BUNDLE);
-    let request = Request { root: PathBuf::from("/"), entry: file.clone(), hosts, hooks, purpose: Purpose::Script };
+    let request = Request {
+        root: PathBuf::from("/"),
+        entry: file.clone(),
+        cache: PathBuf::new(),
+        hosts,
+        hooks,
+        purpose: Purpose::Script,
+    };
     let Some(scan) = scan::scan(&file, own, &ModuleType::Js, &request) else {
         let message = "the bundle is no program".to_owned();
         return Answer::Refused(vec![Fault { message, hint: None, place: None }]);

@@ -7,7 +7,7 @@
 const remedyFor = (key) => `remove the use, guard it with \`"${String(key).split(".")[0]}" in module\` (typeof does not tell), or ask for it at the project of pi`;
 // Names that came after the version of Node that this host is like: there is nothing of them, as there.
 const NEWER = {
-  fs: ["glob", "globSync"], "fs/promises": ["glob"], util: ["diff", "getCallSites", "setTraceSigInt"],
+  fs: ["glob", "globSync"], "fs/promises": ["glob"], util: ["diff", "getCallSite", "getCallSites", "setTraceSigInt"],
   module: ["enableCompileCache", "findPackageJSON", "getCompileCacheDir", "registerHooks", "stripTypeScriptTypes"],
   zlib: ["createZstdCompress", "createZstdDecompress", "zstdCompress", "zstdCompressSync", "zstdDecompress", "zstdDecompressSync"],
 };
@@ -50,13 +50,14 @@ function front(open, module, callable) {
       return stubs.get(key);
     },
     has: (target, key) => has(key) || key in target,
-    ownKeys: (target) => [...new Set([...Object.keys(open()), ...(isFunction ? Reflect.ownKeys(target) : Object.keys(whole() ?? {}))])],
+    // What others laid on it is told as well: a proxy that leaves out a member which cannot be removed is refused by the engine.
+    ownKeys: (target) => [...new Set([...Object.keys(open()), ...(isFunction ? [] : Object.keys(whole() ?? {})), ...Reflect.ownKeys(target)])],
     getOwnPropertyDescriptor(target, key) {
       const own = Reflect.getOwnPropertyDescriptor(target, key);
       if (own && !own.configurable) return own;
       if (!has(key)) return own;
-      // Whoever makes a copy of a module, as every default import does, looks at each member and reads few.
-      if (loads(key)) return { get: () => read(key), set(value) { keep(this, key, value); }, enumerable: true, configurable: true };
+      // Also of what loads something: the engine forgets the functions of a descriptor that a proxy gives, and a copy of the
+      // module would hold nothing there, for good.
       return { value: read(key), enumerable: true, configurable: true, writable: true };
     },
     set: (target, key, value, receiver) => (loads(key) ? keep(target, key, value) : Reflect.set(target, key, value, receiver)),

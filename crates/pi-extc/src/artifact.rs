@@ -244,7 +244,10 @@ async fn bundled(source: &Source, workshop: &Workshop, purpose: Purpose) -> Resu
         Purpose::Component => BTreeMap::new(),
     };
     let hooks = HOOKS.map(str::to_owned).to_vec();
-    let request = Request { root: source.root.clone(), entry: source.entry.clone(), hosts, hooks, purpose };
+    // It may not have been made yet; what is there already tells what lies around it.
+    let cache = workshop.cache.ancestors().find_map(|folder| folder.canonicalize().ok()).unwrap_or_default();
+    let (root, entry) = (source.root.clone(), source.entry.clone());
+    let request = Request { root, entry, cache, hosts, hooks, purpose };
     match bundler::ask(&Question::Bundle(request), &workshop.cache, workshop.limit).await? {
         Answer::Scanned(_) => Err(BuildFault::off_topic()),
         Answer::Built(built) => Ok(*built),

@@ -1,5 +1,7 @@
 //! Components: what can be told about one without running it.
 
+mod outline;
+
 use std::collections::BTreeSet;
 
 use pi_extproto::{artifact::Finding, artifact::Verdict, capability::Capability};
@@ -7,6 +9,8 @@ use wasmparser::{
     ComponentAlias, ComponentExternalKind, ComponentOuterAliasKind, ComponentType, ComponentTypeRef,
     InstanceTypeDeclaration, Parser, Payload,
 };
+
+pub use self::outline::{Excess, Outline, OutlineFault, outline};
 
 /// The engine that components are made for. Which release it is stands in the table of dependencies; a test of the tier
 /// compares them.
@@ -36,6 +40,8 @@ pub(crate) struct Imports {
 /// Why bytes are no component.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ComponentFault {
+    #[error("it is not WebAssembly")]
+    Foreign,
     #[error("it is a WebAssembly module and not a component")]
     Module,
     #[error("it is not a WebAssembly component: {problem}")]
@@ -46,6 +52,9 @@ pub enum ComponentFault {
 pub(crate) fn imports(bytes: &[u8]) -> Result<Imports, ComponentFault> {
     if Parser::is_core_wasm(bytes) {
         return Err(ComponentFault::Module);
+    }
+    if !Parser::is_component(bytes) {
+        return Err(ComponentFault::Foreign);
     }
     let invalid = |error: wasmparser::BinaryReaderError| ComponentFault::Invalid { problem: error.to_string() };
     let (mut names, mut types, mut depth) = (BTreeSet::new(), BTreeSet::new(), 0_usize);
@@ -202,6 +211,14 @@ mod tests {
         assert_eq!(rules("pi:extension/fs@1.0.0", "pi:extension/guest@1.0.0"), [""; 0]);
         assert_eq!(rules("pi:extension/fs@1.0.0", "pi:extension/other@1.0.0"), ["component.export"]);
         assert_eq!(rules("pi:extension/fs@2.0.0", "pi:extension/guest@2.0.0"), ["component.version"]);
+    }
+
+    #[test]
+    fn what_is_no_component_is_told_apart() {
+        assert_eq!(imports(b"hello"), Err(ComponentFault::Foreign));
+        assert_eq!(imports(b""), Err(ComponentFault::Foreign));
+        assert_eq!(imports(b"\0asm\x01\0\0\0"), Err(ComponentFault::Module));
+        assert_eq!(imports(b"\0asm\x0d\0\x01\0"), Ok(Imports::default()));
     }
 
     #[test]

@@ -111,7 +111,10 @@ impl BuildFault {
             Self::OtherTier { .. } => {
                 "only TypeScript, JavaScript and components are built; MCP servers run as they are"
             }
-            Self::BadComponent { .. } => {
+            Self::BadComponent { fault: ComponentFault::Foreign, .. } => {
+                "name a source, or a file that was built for wasm32-wasip2"
+            }
+            Self::BadComponent { fault: ComponentFault::Module | ComponentFault::Invalid { .. }, .. } => {
                 "build it for wasm32-wasip2, or make a component of it with wasm-tools component new"
             }
             Self::NotBuilt { .. } => "`pi ext build` compiles it; nothing else runs a compiler",

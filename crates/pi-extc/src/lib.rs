@@ -31,7 +31,7 @@ mod unpacked;
 pub use self::{
     artifact::{Artifact, Asset, Code, Compilers, Evidence, Workshop, build, build_all},
     cache::{Bytecode, Cache, Entry, Health, Kind, MachineCode, Module, Pruned},
-    component::{COMPONENT_ENGINE, ComponentFault},
+    component::{COMPONENT_ENGINE, ComponentFault, Excess, Outline, OutlineFault, outline},
     container::{ContainerFault, read as read_container, write as write_container},
     crates::Progress,
     fault::{BuildFault, CacheFault, Fault},

@@ -24,6 +24,7 @@ use super::{
     meaning::{Known, Meaning},
 };
 use crate::{
+    admission::reach,
     protocol::{Purpose, Request},
     rule::Rule,
 };
@@ -134,7 +135,8 @@ impl<'s> Reporter<'s> {
         let path = path.trim_start_matches('/');
         let Some(folder) = self.source.file.parent().filter(|_| !path.is_empty()) else { return };
         let whole = straightened(&folder.join(path));
-        if whole.starts_with(&self.request.root) && whole != self.request.root && !self.scan.assets.contains(&whole) {
+        let reach = reach(self.request);
+        if whole.starts_with(reach) && whole != reach && !self.scan.assets.contains(&whole) {
             self.scan.assets.push(whole);
         }
     }

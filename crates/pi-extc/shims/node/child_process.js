@@ -92,7 +92,7 @@ export function spawnSync(file, args, options) {
   try {
     const { stdout, stderr, exit, truncated } = host.callSync("exec", paramsOf(shape, { stdin: typeof kinds[0] === "number" ? runSync(readWhole(kinds[0])) : inputOf(input), isStream: false }));
     const [out, errors] = [decode(stdout), decode(stderr)];
-    const result = { pid: 0, output: [null, out, errors], stdout: out, stderr: errors, status: exit.code ?? null, signal: exit.code === undefined ? (shape.options.killSignal ?? "SIGTERM") : null };
+    const result = { pid: 0, output: [null, out, errors], stdout: out, stderr: errors, status: exit.code ?? null, signal: exit.code === undefined ? (exit.signal ?? shape.options.killSignal ?? "SIGTERM") : null };
     if (truncated) result.error = timeoutOr("ENOBUFS", shape);
     else if (exit.killed && shape.options.timeout > 0) result.error = timeoutOr("ETIMEDOUT", shape);
     passOn(kinds, result);

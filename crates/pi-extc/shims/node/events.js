@@ -85,7 +85,6 @@ const methods = {
     return true;
   },
   on(event, listener) { return add(this, event, listener, false); },
-  addListener(event, listener) { return add(this, event, listener, false); },
   prependListener(event, listener) { return add(this, event, listener, true); },
   once(event, listener) { return this.on(event, onceWrapper(this, event, listener)); },
   prependOnceListener(event, listener) { return this.prependListener(event, onceWrapper(this, event, listener)); },
@@ -99,7 +98,6 @@ const methods = {
     if (this._events.removeListener !== undefined) this.emit("removeListener", event, removed.listener ?? removed);
     return this;
   },
-  off(event, listener) { return this.removeListener(event, listener); },
   removeAllListeners(event) {
     if (this._events === undefined) return this;
     const tells = this._events.removeListener !== undefined;
@@ -126,6 +124,9 @@ const methods = {
   },
   getMaxListeners() { return this._maxListeners ?? defaultMaxListeners; },
 };
+// One function under two names, as in Node: a class that has its own of one asks for the other.
+methods.addListener = methods.on;
+methods.off = methods.removeListener;
 for (const [name, value] of Object.entries(methods)) Object.defineProperty(EventEmitter.prototype, name, { value, writable: true, configurable: true, enumerable: true });
 
 function unhandled(fault) {

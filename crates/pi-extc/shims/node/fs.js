@@ -20,7 +20,9 @@ for (const [name, operation] of Object.entries(both)) {
 fs.realpathSync.native = fs.realpathSync;
 fs.realpath.native = fs.realpath;
 fs.fchmodSync = (fd, mode) => runSync(operations.chmod(pathOf(fd), mode));
-fs.futimesSync = (fd) => runSync(operations.utimes(pathOf(fd)));
+fs.fchmod = callbackForm("fchmod", (fd, mode) => operations.chmod(pathOf(fd), mode));
+fs.futimesSync = (fd, accessed, modified) => runSync(operations.utimes(pathOf(fd), accessed, modified));
+fs.futimes = callbackForm("futimes", (fd, accessed, modified) => operations.utimes(pathOf(fd), accessed, modified));
 
 function pathOf(fd) {
   return host.load("pi:shim/node/fs/descriptors").descriptorOf(fd, "fchmod").full;

@@ -67,12 +67,30 @@ export const inflate = later(inflateSync);
 export const inflateRaw = later(inflateRawSync);
 export const unzip = later(unzipSync);
 
+// Whoever drives a stream by hand may have put something else in the place of `Buffer.concat` meanwhile.
+function joined(parts) {
+  const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
 const stream = (work) => class extends Transform {
   #parts = [];
   #options;
+  // What packages look for that drive a stream by hand, such as minizlib.
+  _handle = { close() {} };
   constructor(options = {}) {
     super(options);
     this.#options = options;
+  }
+  /** The same without events: gives everything with the last part, and nothing before. */
+  _processChunk(chunk, flush) {
+    this.#parts.push(bytesOf(chunk).slice());
+    return flush === (this.#options?.finishFlush ?? constants.Z_FINISH) ? work(joined(this.#parts.splice(0)), this.#options) : Buffer.alloc(0);
   }
   _transform(chunk, encoding, callback) {
     this.#parts.push(bytesOf(chunk));

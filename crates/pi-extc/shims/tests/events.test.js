@@ -50,3 +50,13 @@ test("once and on are promises and iterators", async () => {
   for await (const [value] of ours.on(emitter, "z")) if (seen.push(value) === 2) break;
   assert.deepEqual(seen, [1, 2]);
 });
+same("a class may make one name of a pair out of the other", ours, theirs, [["off", "removeListener"], ["removeListener", "off"], ["on", "addListener"], ["addListener", "on"]], (Emitter, own, other) => {
+  class Mine extends Emitter {
+    [own](event, listener) { return super[own](event, listener); }
+    [other](event, listener) { return this[own](event, listener); }
+  }
+  const [emitter, listener] = [new Mine(), () => {}];
+  emitter.on("x", listener).addListener("x", listener);
+  emitter[other]("x", listener);
+  return [emitter.listenerCount("x"), Emitter.prototype.off === Emitter.prototype.removeListener, Emitter.prototype.on === Emitter.prototype.addListener];
+});

@@ -82,6 +82,26 @@ story("descriptors read and write at places", (fs, promises, folder) => {
   fs.closeSync(reading);
   return seen;
 });
+story("what is longer than a call may be goes in parts", async (fs, promises, folder) => {
+  const at = (name) => path.join(folder, name);
+  const long = Buffer.alloc(18e6, "0123456789");
+  const facts = (name) => [fs.statSync(at(name)).size, fs.readFileSync(at(name)).equals(fs.readFileSync(at("w"))), fs.statSync(at(name)).mode & 0o777];
+  fs.writeFileSync(at("w"), long, { mode: 0o700 });
+  fs.writeFileSync(at("ä"), "ä".repeat(9e6), { flag: "wx" });
+  fs.writeFileSync(at("short"), "x");
+  fs.appendFileSync(at("short"), long);
+  fs.copyFileSync(at("w"), at("c"));
+  fs.copyFileSync(at("w"), at("w"));
+  await promises.writeFile(at("p"), long);
+  await promises.copyFile(at("w"), at("pc"), fs.constants.COPYFILE_EXCL);
+  const refused = [told(() => fs.writeFileSync(at("w"), long, { flag: "wx" })), told(() => fs.copyFileSync(at("w"), at("c"), fs.constants.COPYFILE_EXCL))];
+  const fd = fs.openSync(at("d"), "w");
+  const count = fs.writeSync(fd, long);
+  fs.closeSync(fd);
+  const seen = [["w", "c", "p", "pc", "d", "short"].map(facts), fs.readFileSync(at("ä"), "utf8") === "ä".repeat(9e6), count, refused];
+  fs.readdirSync(folder).forEach((name) => fs.rmSync(at(name)));
+  return seen;
+});
 story("promises and callbacks do the same", async (fs, promises, folder) => {
   const file = path.join(folder, "p");
   await promises.writeFile(file, "one");
@@ -109,8 +129,52 @@ story("streams", async (fs, promises, folder) => {
   const failed = await new Promise((resolve) => fs.createReadStream(`${file}x`).on("error", (fault) => resolve(fault.code)));
   return [await read({ encoding: "utf8" }), await read({ start: 2, end: 4 }), await read({ highWaterMark: 3 }), out.bytesWritten, failed];
 });
+test("an error of a stream that nobody listens to ends the call of the host, and the stream is closed all the same", async () => {
+  const { failures } = await import("./host.js");
+  for (const open of [ours.createReadStream, ours.createWriteStream]) {
+    const before = failures.length;
+    await new Promise((resolve) => open(path.join(os.tmpdir(), "pi-shims-nowhere", "x")).on("close", resolve));
+    assert.deepEqual(failures.slice(before).map(({ code }) => code), ["ENOENT"], open.name);
+  }
+  const before = failures.length;
+  await new Promise((resolve) => ours.createReadStream("/pi-shims-nowhere").on("error", () => {}).on("close", resolve));
+  await new Promise((resolve) => ours.createReadStream("/pi-shims-nowhere").on("error", () => { throw new Error("a listener"); }).on("close", resolve));
+  assert.deepEqual(failures.slice(before).map(({ message }) => message), ["a listener"]);
+});
 test("temporary folders are made where the host keeps them", () => {
   const folder = ours.mkdtempSync(path.join(os.tmpdir(), "pi-shims-made-"));
   assert.ok(theirs.statSync(folder).isDirectory() && folder.includes("pi-shims-made-"));
   ours.rmSync(folder, { recursive: true });
+});
+story("files are made with their permissions and told their times", async (fs, promises, folder) => {
+  const file = (name) => path.join(folder, name);
+  const facts = (name) => { const stats = theirs.statSync(file(name)); return [name, (stats.mode & 0o777).toString(8), stats.mtimeMs]; };
+  const mode = (name) => (theirs.statSync(file(name)).mode & 0o777).toString(8);
+  fs.writeFileSync(file("private"), "x", { mode: 0o600 });
+  fs.appendFileSync(file("log"), "y", { mode: 0o640 });
+  fs.writeFileSync(file("new"), "z", { mode: 0o400, flag: "wx" });
+  fs.closeSync(fs.openSync(file("opened"), "w", 0o700));
+  theirs.writeFileSync(file("old"), "o", { mode: 0o644 });
+  fs.writeFileSync(file("old"), "p", { mode: 0o600 });
+  const seen = ["private", "log", "new", "opened", "old"].map(mode);
+  fs.utimesSync(file("private"), 1, 1234567890.123);
+  fs.utimesSync(file("log"), new Date(5000), new Date(6005));
+  await promises.utimes(file("new"), "10", "20");
+  await new Promise((resolve, reject) => fs.utimes(file("opened"), 1, 2, (fault) => (fault ? reject(fault) : resolve())));
+  const handle = await promises.open(file("old"), "r+");
+  await handle.utimes(3, 4);
+  await handle.close();
+  theirs.symlinkSync(file("old"), file("link"));
+  fs.lutimesSync(file("link"), 7, 8);
+  const fd = fs.openSync(file("log"), "r");
+  fs.futimesSync(fd, 9, 11);
+  fs.closeSync(fd);
+  return [seen, ["private", "log", "new", "opened", "old"].map(facts), theirs.lstatSync(file("link")).mtimeMs, told(() => fs.utimesSync(file("none"), 1, 2)), told(() => fs.utimesSync(file("old"), {}, 2))[2]];
+});
+test("what is private is so from its first moment on", async () => {
+  const { asked } = await import("./host.js");
+  const folder = fresh();
+  ours.writeFileSync(path.join(folder, "key"), "secret", { mode: 0o600 });
+  assert.deepEqual([asked.at(-1).op, asked.at(-1).permissions], ["write", 0o600]);
+  theirs.rmSync(folder, { recursive: true });
 });

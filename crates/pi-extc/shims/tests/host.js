@@ -10,6 +10,10 @@ import zlib from "node:zlib";
 export const loaded = new Map();
 /** What the shims wrote to the log, newest last. */
 export const written = [];
+/** What was asked of files, newest last. */
+export const asked = [];
+/** The streams that were opened, as [method, params], newest last. */
+export const opened = [];
 /** What ended a call of the extension, newest last. */
 export const failures = [];
 /** Answers of `session` and `tool` calls, set by tests: (params) => output. */
@@ -45,8 +49,8 @@ const fileCalls = {
     }
   },
   resolve: ({ path: file }) => ({ path: fs.realpathSync(at(file)) }),
-  write({ path: file, content, mode }) {
-    fs.writeFileSync(at(file), content, { flag: mode === "create_new" ? "wx" : "w" });
+  write({ path: file, content, mode, permissions }) {
+    fs.writeFileSync(at(file), content, { flag: mode === "create_new" ? "wx" : "w", mode: permissions });
     return {};
   },
   append({ path: file, content }) {
@@ -68,22 +72,31 @@ const fileCalls = {
     fs.renameSync(at(from), at(to));
     return {};
   },
+  set_times({ path: file, accessed_ms, modified_ms, follow_links }) {
+    (follow_links ? fs.utimesSync : fs.lutimesSync)(at(file), accessed_ms / 1000, modified_ms / 1000);
+    return {};
+  },
   set_mode({ path: file, mode }) {
     fs.chmodSync(at(file), mode);
     return {};
   },
 };
 
+/** What one call may bring: less than at the real host, so that the tests are quick. */
+const LONGEST = 10 * 1024 * 1024;
+
 function run(method, params) {
   checkSpelling(params);
+  if (params.content?.length > LONGEST) throw new HostFault("io", "params limit");
   if (method === "fs") {
+    asked.push(params);
     try {
       return fileCalls[params.op](params);
     } catch (fault) {
       throw new HostFault("io", fault.message, { errno: fault.code });
     }
   }
-  if (method === "env") return params.op === "get" ? (process.env[params.name] === undefined ? {} : { value: process.env[params.name] }) : { names: Object.keys(process.env) };
+  if (method === "env") return params.op === "get" ? variable(params.name) : { names: Object.keys(process.env) };
   if (method === "log") return written.push(["log", params.message]), {};
   if (answers[method]) return answers[method](params);
   throw new HostFault("invalid_request", `the double has no ${method}`);
@@ -96,8 +109,15 @@ function checkSpelling(params) {
   }
 }
 
+// A secret that somebody named is read, and no process gets it by itself.
+const isSecret = (name) => name.endsWith("_SECRET");
+function variable(name) {
+  const value = process.env[name];
+  return value === undefined ? {} : { value, ...(isSecret(name) && { is_withheld: true }) };
+}
+
 function environmentOf({ env, unset = [], bare = false }) {
-  const inherited = bare ? { PATH: process.env.PATH } : { ...process.env };
+  const inherited = bare ? { PATH: process.env.PATH } : Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSecret(name)));
   for (const name of unset) delete inherited[name];
   return { ...inherited, ...env };
 }
@@ -109,16 +129,18 @@ function exec(params) {
   if (result.error?.code === "ENOENT") throw new HostFault("io", result.error.message, { errno: "ENOENT" });
   const exit = { killed: result.signal !== null && result.error !== undefined };
   if (result.status !== null) exit.code = result.status;
+  else exit.signal = result.signal;
   return { stdout: data(result.stdout), stderr: data(result.stderr), exit, truncated: result.error?.code === "ENOBUFS" };
 }
 
 function open(method, params, options) {
   checkSpelling(params);
+  opened.push([method, params]);
   const queue = [];
   const waiting = [];
   const push = (item) => (waiting.length > 0 ? waiting.shift()(item) : queue.push(item));
   let stop = () => {};
-  let input;
+  let [input, told] = [];
   const end = (value) => {
     push(() => ({ done: false, value }));
     push(() => ({ done: true, value: undefined }));
@@ -129,8 +151,10 @@ function open(method, params, options) {
     let killed = false;
     stop = () => { killed = true; child.kill(); };
     child.on("error", fail);
+    if (params.announce) child.on("spawn", () => push(() => ({ done: false, value: { item: "piece", channel: "stdout", data: data(Buffer.alloc(0)) } })));
+    told = (name) => child.kill(name);
     for (const channel of ["stdout", "stderr"]) child[channel].on("data", (chunk) => push(() => ({ done: false, value: { item: "piece", channel, data: data(chunk) } })));
-    child.on("close", (code, signal) => end({ item: "end", exit: { ...(code !== null && { code }), killed: killed || signal === "SIGTERM" }, truncated: false }));
+    child.on("close", (code, signal) => end({ item: "end", exit: { ...(code !== null ? { code } : { signal }), killed }, truncated: false }));
     if (params.stdin !== undefined) child.stdin.write(params.stdin);
     child.stdin.on("error", () => {});
     if (options?.isWritten) input = child.stdin;
@@ -156,6 +180,7 @@ function open(method, params, options) {
     cancel: () => stop(),
     write: (bytes) => new Promise((resolve, reject) => input.write(bytes, (fault) => (fault ? reject(new HostFault("io", fault.message)) : resolve()))),
     end: () => input.end(),
+    signal: (name) => told(name),
   };
 }
 

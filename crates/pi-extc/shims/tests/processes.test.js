@@ -117,6 +117,14 @@ test("process.kill reaches own processes by their numbers, and no others", async
   assert.equal(await over, "SIGKILL");
   assert.throws(() => process_.kill(1, "SIGTERM"), { code: "EPERM" });
 });
+test("of a copy of one's own environment only what is different is brought", async () => {
+  const { givenTo } = await import("./setup.js").then(({ shim }) => shim("node/process/environment"));
+  process.env.PI_SHIMS_SECRET = "hush";
+  const copy = { ...process_.env };
+  assert.deepEqual(givenTo(copy), { env: { PI_SHIMS_SECRET: "hush" } });
+  assert.deepEqual(givenTo({ ...copy, PATH: "/x", GIVEN: "1", PI_SHIMS_SECRET: undefined }), { env: { PATH: "/x", GIVEN: "1" }, unset: ["PI_SHIMS_SECRET"] });
+  delete process.env.PI_SHIMS_SECRET;
+});
 test("the environment is asked for by name, and changes stay inside", () => {
   assert.equal(process_.env.HOME, process.env.HOME);
   assert.equal(process_.env.PI_SHIMS_NOT_SET, undefined);
@@ -151,3 +159,34 @@ test("standard streams are the log and an empty input", async () => {
   assert.deepEqual([read, process_.stdin.isTTY, process_.stdout.isTTY], ["", false, false]);
 });
 test("an extension cannot end the host", () => assert.throws(() => process_.exit(1), { code: "ERR_PROCESS_EXIT", exitCode: 1 }));
+story("a process that says nothing runs all the same", async ({ spawn }) => {
+  const child = spawn("cat");
+  const seen = [];
+  child.on("spawn", () => { seen.push("spawn"); child.stdin.write("hi\n"); });
+  child.stdout.on("data", (chunk) => { seen.push(`data ${chunk}`); child.stdin.end(); });
+  return new Promise((resolve) => child.on("close", (code) => resolve([...seen, code])));
+});
+const TRAPS = "trap 'echo got; exit 7' TERM; trap 'echo one' USR1; echo ready; while :; do sleep 0.02; done";
+story("signals reach a process by their names", async ({ spawn }) => {
+  const killed = (signal) => {
+    const child = spawn("sh", ["-c", TRAPS]);
+    let out = "";
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
+      if (out === "ready\n") out += child.kill(signal);
+      else if (out.endsWith("one\n")) child.kill("SIGKILL");
+    });
+    return new Promise((resolve) => child.on("close", (code, how) => resolve([code, how, out, child.killed])));
+  };
+  return [await killed(), await killed("SIGTERM"), await killed("SIGINT"), await killed(9), await killed("SIGUSR1")];
+});
+story("a signal that nobody knows is refused", async ({ spawn }) => {
+  const child = spawn("sleep", ["5"], { stdio: "ignore" });
+  const refused = ["SIGNONE", 999].map((signal) => { try { return child.kill(signal); } catch (fault) { return [fault.name, fault.code, fault.message]; } });
+  child.kill("SIGKILL");
+  return [refused, await new Promise((resolve) => child.on("exit", (code, signal) => resolve([code, signal])))];
+});
+story("how a process ended by itself is told", async ({ spawn, spawnSync }) => {
+  const { status, signal } = spawnSync("sh", ["-c", "kill -SEGV $$"]);
+  return [await ended(spawn("sh", ["-c", "kill -9 $$"])), status, signal];
+});

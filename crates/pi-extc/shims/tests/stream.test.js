@@ -122,3 +122,23 @@ test("old constructors and instanceof", () => {
   assert.ok(new ours.PassThrough() instanceof ours.Writable);
   assert.ok(!(new ours.Readable() instanceof ours.Writable));
 });
+story("functions at every place of a pipeline", async ({ pipeline, PassThrough, Readable }, promises) => {
+  const seen = [];
+  const upper = async function* (source) { for await (const chunk of source) yield String(chunk).toUpperCase(); };
+  const told = (...parts) => new Promise((resolve) => pipeline(...parts, (problem, value) => resolve([problem?.message, value])));
+  const tried = async (...parts) => { try { return await promises.pipeline(...parts); } catch (problem) { return [problem.name, problem.code, problem.code ? undefined : problem.message]; } };
+  seen.push(await told(Readable.from(["a"]), async function* (source) { for await (const chunk of source) seen.push(chunk); }));
+  seen.push(await told(["a", "b"], upper, async function* (source) { for await (const chunk of source) { seen.push(chunk); yield chunk; } }));
+  const last = pipeline(["x", "y"], upper, upper, () => seen.push("over"));
+  for await (const chunk of last) seen.push(chunk);
+  await new Promise(setImmediate);
+  seen.push(await tried(["a", "b"], upper, async (source) => { const all = []; for await (const chunk of source) all.push(chunk); return all; }));
+  seen.push(await tried(Readable.from(["c"]), new PassThrough(), upper, async function* (source) { for await (const chunk of source) seen.push(chunk); }));
+  seen.push(await tried(["a"], async function* (source) { for await (const chunk of source) throw new Error(`at ${chunk}`); }));
+  seen.push(await tried(function* () { yield "q"; throw new Error("at the source"); }, async function* (source) { for await (const chunk of source) yield chunk; }));
+  seen.push(await tried(["a"], () => 5), await tried(() => 5, new PassThrough()), await tried(["a"], () => 5, new PassThrough()));
+  const sink = new PassThrough();
+  seen.push(await tried(async function* () { yield "kept"; }, upper, sink, { end: false }).then(() => 0, () => 1) ?? 0, String(sink.read()), sink.writableEnded);
+  seen.push(await tried(function* () { yield "lost"; throw new Error("with an open end"); }, upper, new PassThrough(), { end: false }));
+  return seen;
+});

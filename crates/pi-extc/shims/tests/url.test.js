@@ -33,6 +33,16 @@ same("URLSearchParams", ours, url, [["a=1&b=2&a=3"], ["?x=%20+y"], [""], ["&&a"]
   own.sort();
   return [own.toString(), own.size, own.get("a"), own.getAll("b"), own.has("c"), [...own.keys()]];
 });
+same("URLSearchParams whose class has readers of its own", ours, url, [["a=1&b=2"]], ({ URLSearchParams }, init) => {
+  class Own extends URLSearchParams {
+    *values() { for (const name of this.keys()) yield this.get(name); }
+    *entries() { for (const name of this.keys()) yield [name, this.get(name)]; }
+    *keys() { yield* super.keys(); }
+  }
+  const [own, seen] = [new Own(init), []];
+  own.forEach((value, name) => seen.push(name, value));
+  return [[...own.keys()], [...own.values()], [...own.entries()], [...own], seen];
+});
 same("file URLs and paths", ours, url, [["/a b/c#d?e%f"], ["/x/ü"], ["/"], ["/a/"], ["rel/x"]], ({ pathToFileURL, fileURLToPath }, path) => [pathToFileURL(path).href, fileURLToPath(pathToFileURL(path))]);
 same("fileURLToPath refuses", ours, url, [["http://x/"], ["file://host/x"], ["file:///a%2Fb"], [5]], ({ fileURLToPath }, value) => { try { return fileURLToPath(value); } catch (fault) { return fault.code; } });
 same("old parse", ours, url, [["http://user:pass@host.com:8080/p/a/t/h?query=string#hash"], ["/a/b?c=d"], ["//h/x"], ["x"], ["https://h"]], ({ parse }, text) => ({ ...parse(text) }));

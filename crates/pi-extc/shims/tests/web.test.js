@@ -13,7 +13,9 @@ before(async () => {
     const parts = [];
     request.on("data", (chunk) => parts.push(chunk));
     request.on("end", () => {
+      if (request.url === "/never") return undefined;
       if (request.url === "/slow") return void response.write("begun");
+      if (request.url === "/cut") return void response.write("begun", () => response.destroy());
       if (request.url === "/moved") return void response.writeHead(302, { location: "/echo" }).end();
       if (request.url === "/missing") return void response.writeHead(404, { "x-a": "1" }).end("no");
       response.setHeader("content-type", "application/json");
@@ -84,6 +86,62 @@ test("http: request and get", async () => {
   const code = await new Promise((resolve) => ourHttp.get({ hostname: "127.0.0.1", port, path: "/" }).on("error", (fault) => resolve(fault.code)));
   assert.equal(code, "ECONNREFUSED");
   assert.throws(() => ourHttp.createServer(), { code: "ERR_NOT_AVAILABLE" });
+});
+test("fetch says who it is, as Node does, unless the extension does", async () => {
+  const { opened } = await import("./host.js");
+  const sent = async (init) => {
+    await (await fetches.fetch(`${base}/echo`, init)).text();
+    return Object.fromEntries(opened.at(-1)[1].headers.map(({ name, value }) => [name, value]));
+  };
+  const usual = { accept: "*/*", "accept-encoding": "gzip, deflate", "accept-language": "*", "sec-fetch-mode": "cors", "user-agent": "node" };
+  assert.deepEqual(await sent({}), usual);
+  assert.deepEqual(await sent({ headers: { "User-Agent": "me", range: "bytes=0-" }, mode: "no-cors" }), { ...usual, "accept-encoding": "identity", range: "bytes=0-", "sec-fetch-mode": "no-cors", "user-agent": "me" });
+  await new Promise((resolve) => ourHttp.get(`${base}/echo`, (response) => response.resume().on("end", resolve)));
+  assert.deepEqual(opened.at(-1)[1].headers, []);
+});
+test("http: the socket of a request", async () => {
+  const follow = (own, path, listen) => new Promise((resolve) => {
+    const seen = [];
+    const request = own.get(`${base}${path}`, (response) => { seen.push("response", response.socket === request.socket); response.resume().on("end", () => { seen.push("end"); setTimeout(resolve, 5, seen); }).on("error", () => {}); });
+    seen.push(request.socket);
+    request.on("error", (fault) => { seen.push(fault.message); setTimeout(resolve, 5, seen); });
+    listen(request, seen);
+  });
+  // What follow-redirects and axios do with it.
+  const asTold = (request, seen) => request.once("socket", (socket) => {
+    seen.push("socket", socket === request.socket, socket.destroyed);
+    socket.setTimeout(5000);
+    socket.removeListener("timeout", socket.destroy);
+    socket.addListener("timeout", socket.destroy);
+    socket.setKeepAlive(true, 60000);
+    socket.setNoDelay();
+  });
+  const late = (request, seen) => {
+    request.setTimeout(20, () => { seen.push("request late"); request.destroy(); });
+    request.on("socket", (socket) => socket.on("timeout", () => seen.push("socket late")).on("close", () => seen.push("socket closed", socket.destroyed)));
+  };
+  const destroyed = (request, seen) => request.on("socket", (socket) => { seen.push("socket"); setTimeout(() => socket.destroy(new Error("by its socket")), 10); });
+  for (const [path, listen] of [["/echo", asTold], ["/never", late], ["/never", destroyed]]) assert.deepEqual((await follow(ourHttp, path, listen)).sort(), (await follow(http, path, listen)).sort(), listen.name);
+});
+test("http: a request for another protocol fails, and says what to do instead", async () => {
+  const fault = await new Promise((resolve, reject) => ourHttp.get(`${base}/echo`, { headers: { Connection: "Upgrade", Upgrade: "websocket" } }, reject).on("error", resolve));
+  assert.deepEqual([fault.code, /no sockets.*websocket.*use fetch/.test(fault.message)], ["ERR_NOT_AVAILABLE", true]);
+});
+test("http: what nobody listens to", async () => {
+  const { failures } = await import("./host.js");
+  // An answer that is cut is an error only to those who listen for one, as in Node.
+  const cut = (own, listens) => new Promise((resolve) => {
+    const heard = [];
+    own.get(`${base}/cut`, (response) => {
+      response.resume().on("aborted", () => heard.push("aborted")).on("close", () => resolve(heard));
+      if (listens) response.on("error", (fault) => heard.push(fault.code));
+    }).on("error", () => {});
+  });
+  const before = failures.length;
+  for (const listens of [false, true]) assert.deepEqual(await cut(ourHttp, listens), await cut(http, listens), String(listens));
+  assert.equal(failures.length, before);
+  await new Promise((resolve) => ourHttp.get("http://127.0.0.1:1/").on("close", resolve));
+  assert.deepEqual(failures.slice(before).map(({ syscall }) => syscall), ["connect"]);
 });
 test("streams: pull, tee, transform, pace", async () => {
   const { ReadableStream, TransformStream, WritableStream } = streams;

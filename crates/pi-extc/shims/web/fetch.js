@@ -22,7 +22,7 @@ export class Request extends Body {
     if (content.type && !this.headers.has("content-type")) this.headers.set("content-type", content.type);
     Object.assign(this, {
       url, method: METHODS.has(upper) ? upper : method, redirect: init.redirect ?? other?.redirect ?? "follow", signal: init.signal ?? other?.signal ?? new (host.load("pi:shim/web/abort").AbortController)().signal,
-      mode: "cors", credentials: init.credentials ?? "same-origin", cache: init.cache ?? "default", referrer: "about:client", integrity: "", keepalive: false, duplex: "half",
+      mode: init.mode ?? other?.mode ?? "cors", credentials: init.credentials ?? "same-origin", cache: init.cache ?? "default", referrer: "about:client", integrity: "", keepalive: false, duplex: "half",
     });
   }
   clone() { return new Request(this); }
@@ -82,7 +82,18 @@ const failed = (fault) => {
 };
 
 // What nobody here could unpack is not asked for.
-const unpackable = (value) => value.split(",").filter((form) => /^\s*(?:x-)?(?:gzip|deflate|identity)\b/i.test(form)).join(",").trim() || "identity";
+const unpackable = (value) => value.split(",").filter((form) => /^\s*(?:(?:x-)?gzip|deflate|br|zstd|identity)\b/i.test(form)).join(",").trim() || "identity";
+
+/** What is sent along unless the extension says otherwise: as Node does, and some servers answer nobody who is silent about itself. */
+function withDefaults(request, protocol) {
+  const headers = new Headers(request.headers);
+  const usual = {
+    accept: "*/*", "accept-language": "*", "sec-fetch-mode": request.mode, "user-agent": "node",
+    "accept-encoding": headers.has("range") ? "identity" : protocol === "https:" ? "br, gzip, deflate" : "gzip, deflate",
+  };
+  for (const [name, value] of Object.entries(usual)) if (!headers.has(name)) headers.set(name, value);
+  return headers;
+}
 
 export async function fetch(input, init) {
   const request = new Request(input, init);
@@ -93,7 +104,7 @@ export async function fetch(input, init) {
   if (protocol !== "http:" && protocol !== "https:") throw new TypeError("fetch failed", { cause: new Error(`unknown scheme ${protocol}`) });
   const content = Body.contentOf(request);
   const body = content.stream ? await collect(content.stream) : content.bytes;
-  const headers = [...request.headers].map(([name, value]) => ({ name, value: name === "accept-encoding" ? unpackable(value) : value }));
+  const headers = [...withDefaults(request, protocol)].map(([name, value]) => ({ name, value: name === "accept-encoding" ? unpackable(value) : value }));
   const params = { method: request.method.toUpperCase() === "PATCH" ? "PATCH" : request.method, url: request.url.replace(/#.*$/s, ""), headers, follow_redirects: request.redirect === "follow", stream: true };
   if (body) params.body = body;
   const feed = host.open("http", params, { isUnpacked: true });

@@ -377,6 +377,164 @@ async fn nothing_outside_is_read_whatever_leads_there() {
     }
 }
 
+/// A home folder in which somebody installed something; links and `index.ts` make an extension in it.
+#[cfg(unix)]
+async fn check_links(what: &str, at: &str, links: &[(&str, &str)], entry: &str, expected: Option<&str>) {
+    let house = House::new(&[
+        ("home/package.json", "{}"),
+        ("home/letter.json", r#"{"token":"swordfish"}"#),
+        ("home/.ssh/id", "swordfish"),
+        ("home/.tool/package.json", "{}"),
+        ("home/.tool/keys.json", r#"{"token":"swordfish"}"#),
+        ("home/.pi/agent/package.json", "{}"),
+        ("home/.pi/agent/auth.json", r#"{"token":"swordfish"}"#),
+        ("home/.pi/agent/two/package.json", r#"{"main":"i.js"}"#),
+        ("home/.pi/agent/two/i.js", "module.exports = 'two'"),
+        ("home/other/package.json", r#"{"main":"i.js"}"#),
+        ("home/other/i.js", "module.exports = 'other ' + require('./lib/deep')"),
+        ("home/other/lib/deep.js", "module.exports = require('./../deeper.js')"),
+        ("home/other/deeper.js", "module.exports = 'deeper'"),
+        ("home/other/.env", "swordfish"),
+        ("home/other/lib/.env", "swordfish"),
+        ("home/other/bad.js", "module.exports = require('../letter.json').token"),
+        ("home/own/package.json", "{}"),
+        ("home/own/.env", "swordfish"),
+        ("home/own/lib/.env", "swordfish"),
+        ("home/own/node_modules/.pnpm/pad@1/node_modules/pad/package.json", r#"{"main":"i.js"}"#),
+        ("home/own/node_modules/.pnpm/pad@1/node_modules/pad/i.js", "module.exports = 'pad ' + require('@s/left')"),
+        ("home/own/node_modules/.pnpm/left@1/node_modules/@s/left/package.json", r#"{"main":"dist/i.js"}"#),
+        ("home/own/node_modules/.pnpm/left@1/node_modules/@s/left/dist/package.json", "{}"),
+        ("home/own/node_modules/.pnpm/left@1/node_modules/@s/left/dist/i.js", "module.exports = 'left'"),
+    ]);
+    for (link, target) in links {
+        let link = house.path(link);
+        std::fs::create_dir_all(link.parent().expect("a folder")).expect("it is made");
+        std::os::unix::fs::symlink(house.path(target), link).expect("a link");
+    }
+    house.write(&format!("{at}/index.ts"), &format!("{entry}; export default (pi: any) => pi.say(it)"));
+    let workshop = Workshop::new(house.path("home/.pi/agent/cache/extensions"));
+    match (build(&house.path(&format!("{at}/index.ts")), &workshop).await, expected) {
+        (Ok(artifact), Some(expected)) => assert_eq!(said(artifact.bundle()), expected, "{what}"),
+        (Ok(artifact), None) => panic!("{what}: {}", artifact.bundle()),
+        (Err(BuildFault::Sources { faults }), None) => {
+            let shown = format!("{faults:?}");
+            assert!(shown.contains("lies outside") && !shown.contains("swordfish"), "{what}: {shown}");
+        }
+        (Err(other), _) => panic!("{what}: {other}"),
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn links_lead_to_packages_and_to_nothing_else() {
+    let own = "home/own";
+    let text = "with { type: 'text' }";
+    for (what, at, links, entry, expected) in [
+        (
+            "a package of a store",
+            own,
+            &[
+                ("home/own/node_modules/pad", "home/own/node_modules/.pnpm/pad@1/node_modules/pad"),
+                (
+                    "home/own/node_modules/.pnpm/pad@1/node_modules/@s/left",
+                    "home/own/node_modules/.pnpm/left@1/node_modules/@s/left",
+                ),
+            ][..],
+            "import it from 'pad'",
+            Some("pad left"),
+        ),
+        ("a neighbour", own, &[("home/own/node_modules/h", "home/other")], "import it from 'h'", Some("other deeper")),
+        (
+            "a neighbour in a hidden folder that both lie in",
+            "home/.pi/agent/own",
+            &[("home/.pi/agent/own/node_modules/h", "home/.pi/agent/two")],
+            "import it from 'h'",
+            Some("two"),
+        ),
+        (
+            "what a neighbour takes from around it",
+            own,
+            &[("home/own/node_modules/h", "home/other")],
+            "import it from 'h/bad.js'",
+            None,
+        ),
+        (
+            "what is hidden in a neighbour",
+            own,
+            &[("home/own/node_modules/h", "home/other")],
+            &format!("import it from 'h/.env' {text}"),
+            None,
+        ),
+        (
+            "what is hidden deeper in a neighbour",
+            own,
+            &[("home/own/node_modules/h", "home/other")],
+            &format!("import it from 'h/lib/.env' {text}"),
+            None,
+        ),
+        (
+            "keys in the home folder",
+            own,
+            &[("home/own/node_modules/h", "home")],
+            &format!("import it from 'h/.ssh/id' {text}"),
+            None,
+        ),
+        (
+            "a letter in the home folder",
+            own,
+            &[("home/own/node_modules/h", "home")],
+            "import { token as it } from 'h/letter.json'",
+            None,
+        ),
+        (
+            "keys of pi",
+            own,
+            &[("home/own/node_modules/h", "home")],
+            "import { token as it } from 'h/.pi/agent/auth.json'",
+            None,
+        ),
+        (
+            "keys of pi by a link to their folder",
+            own,
+            &[("home/own/node_modules/h", "home/.pi/agent")],
+            "import { token as it } from 'h/auth.json'",
+            None,
+        ),
+        (
+            "keys of pi, from inside of its folder",
+            "home/.pi/agent/extensions/own",
+            &[("home/.pi/agent/extensions/own/node_modules/h", "home/.pi/agent")],
+            "import { token as it } from 'h/auth.json'",
+            None,
+        ),
+        (
+            "keys of pi, as a neighbour in a package that somebody made of its folder",
+            "home/.pi/agent/extensions/own",
+            &[],
+            "import { token as it } from '../../auth.json'",
+            None,
+        ),
+        (
+            "a letter in the home folder, from elsewhere",
+            "elsewhere",
+            &[("elsewhere/node_modules/h", "home")],
+            "import { token as it } from 'h/letter.json'",
+            None,
+        ),
+        (
+            "a folder of another program",
+            own,
+            &[("home/own/node_modules/@s/h", "home/.tool")],
+            "import { token as it } from '@s/h/keys.json'",
+            None,
+        ),
+        ("its own secrets", own, &[], &format!("import it from './.env' {text}"), None),
+        ("its own secrets, deeper", own, &[], &format!("import it from './lib/.env' {text}"), None),
+    ] {
+        check_links(what, at, links, entry, expected).await;
+    }
+}
+
 #[tokio::test]
 async fn time_is_limited_and_a_dropped_build_ends() {
     let house = House::new(&[("index.ts", "export default () => {}")]);

@@ -1,8 +1,8 @@
 // ChildProcess: a streamed `exec` with Node's streams and events.
 //
 // Input that has ended when the process starts, a moment after it was asked for, is a part of what is asked and recorded; any
-// other is written to the process while it runs. Signals other than 0 all end the process; its number is our own, known to
-// `process.kill` of this extension only. What is thrown while it is told of, such as an "error" that nobody listens to, ends
+// other is written to the process while it runs. Signals reach the process itself, a number below 0 its group, and SIGKILL all that
+// it started; its number is our own, known to `process.kill` of this extension only. What is thrown while it is told of, such as an "error" that nobody listens to, ends
 // the call of the host in which it was started: Node ends the program.
 import host from "pi:host";
 import { EventEmitter } from "pi:shim/node/events";
@@ -22,6 +22,8 @@ export class ChildProcess extends EventEmitter {
   #feed;
   #input;
   #wanted;
+  // What it was told before it was asked for.
+  #told = [];
   // The files that the process was given, as numbers of its own.
   #files;
   constructor(shape) {
@@ -86,18 +88,18 @@ export class ChildProcess extends EventEmitter {
         input.written = Promise.resolve();
         if (early) this.#write(early);
       }
-      if (this.killed) this.#feed.cancel();
+      for (const [name, isGroup] of this.#told.splice(0)) this.#feed.signal(name, isGroup);
       let isAnnounced = false;
       const announce = () => { if (!isAnnounced) { isAnnounced = true; this.emit("spawn"); } };
       for (let { done, value } = await this.#feed.next(); !done; { done, value } = await this.#feed.next()) {
         announce();
-        if (value.item === "piece") await this.#deliver(value);
+        // The first piece has no bytes: it says that the process runs.
+        if (value.item === "piece" && value.data.length > 0) await this.#deliver(value);
         else if (value.item === "end" && value.exit) exit = value.exit;
       }
       announce();
     } catch (fault) {
-      if (!this.killed) return this.#fail(startFault(fault, "spawn", shape));
-      exit = { killed: true };
+      return this.#fail(startFault(fault, "spawn", shape));
     }
     return this.#finish(exit, shape.options);
   }
@@ -130,7 +132,7 @@ export class ChildProcess extends EventEmitter {
     this.#letGo();
     const isEnded = exit.code === undefined;
     this.exitCode = isEnded ? null : exit.code;
-    this.signalCode = isEnded ? (this.signal ?? options.killSignal ?? (exit.killed ? "SIGTERM" : "SIGKILL")) : null;
+    this.signalCode = isEnded ? (exit.signal ?? this.signal ?? options.killSignal ?? "SIGTERM") : null;
     if (exit.killed && isEnded) this.killed = true;
     this.stdin?.destroy();
     this.emit("exit", this.exitCode, this.signalCode);
@@ -152,13 +154,24 @@ export class ChildProcess extends EventEmitter {
     this.emit("error", Object.assign(new Error("The operation was aborted", { cause: signal.reason }), { name: "AbortError", code: "ABORT_ERR" }));
   }
 
-  /** Ends the process with its children; `0` only asks whether it runs. */
-  kill(signal = "SIGTERM") {
+  /** Tells the process something; `0` only asks whether it runs. */
+  kill(signal) {
+    return this.#tell(signal, false);
+  }
+
+  /** The same for all of its group. */
+  static killGroup(child, signal) {
+    return child.#tell(signal, true);
+  }
+
+  #tell(signal, isGroup) {
+    const name = signal === 0 ? undefined : nameOf(signal ?? "SIGTERM");
     const isAlive = this.exitCode === null && this.signalCode === null && this.pid !== undefined;
-    if (signal === 0 || !isAlive) return isAlive;
+    if (name === undefined || !isAlive) return isAlive;
     this.killed = true;
-    this.signal = nameOf(signal);
-    this.#feed?.cancel();
+    this.signal = name;
+    if (this.#feed) this.#feed.signal(name, isGroup);
+    else this.#told.push([name, isGroup]);
     return true;
   }
 
@@ -173,9 +186,10 @@ const brokenPipe = () => Object.assign(new Error("write EPIPE"), { code: "EPIPE"
 const noChannel = () => Object.assign(new Error("processes of an extension have no message channel; use stdin and stdout"), { code: "ERR_IPC_CHANNEL_CLOSED" });
 
 function nameOf(signal) {
-  if (typeof signal === "string") return signal;
   const { signals } = host.load("pi:shim/node/os").constants;
-  return Object.keys(signals).find((name) => signals[name] === signal) ?? "SIGTERM";
+  const name = typeof signal === "string" ? signal.toUpperCase() : Object.keys(signals).find((own) => signals[own] === signal);
+  if (name !== undefined && Object.hasOwn(signals, name)) return name;
+  throw Object.assign(new TypeError(`Unknown signal: ${signal}`), { code: "ERR_UNKNOWN_SIGNAL" });
 }
 
 /** A stream that others push to, with a promise of room for those who want to go at its pace. */
@@ -189,10 +203,10 @@ function outputStream() {
   return stream;
 }
 
-/** `process.kill` for the processes of this extension. A negative number means the group, which is the same. */
+/** `process.kill` for the processes of this extension. A negative number means the group. */
 export function killByNumber(pid, signal) {
   const child = alive.get(Math.abs(pid));
-  if (child) return child.kill(signal);
+  if (child) return pid < 0 ? ChildProcess.killGroup(child, signal) : child.kill(signal);
   if (signal === 0 && Math.abs(pid) === host.place.pid) return true;
   const { systemFault } = host.load("pi:shim/node/fs/fault");
   const isForeign = Math.abs(pid) <= 2 ** 30;

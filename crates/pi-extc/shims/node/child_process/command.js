@@ -45,6 +45,7 @@ export function paramsOf(shape, { stdin, isStream }) {
   if (cwd !== undefined) params.cwd = cwd;
   if (stdin !== undefined) params.stdin = stdin;
   if (options.timeout > 0) params.timeout_ms = Math.ceil(options.timeout);
+  if (isStream) params.announce = true;
   if (!isStream && Number.isFinite(options.maxBuffer)) params.max_output_bytes = options.maxBuffer;
   return params;
 }

@@ -16,6 +16,22 @@ function* ask(params, syscall, about) {
   }
 }
 
+/** The most that one call of the host brings; what is longer goes in parts, as in Node, where a file grows while it is written too. */
+export const PART = 8 * 1024 * 1024;
+
+/** What the host hands over or is handed, as bytes. */
+export const bytesOf = (content) => (typeof content === "string" ? host.utf8Encode(content) : content);
+
+/** Puts what a file is to hold into it by the call `first`, and what is too long for that behind it. */
+export function* put(first, content, syscall, about) {
+  // No letter has more than three bytes for each of its units.
+  if (content.length * (typeof content === "string" ? 3 : 1) <= PART) return yield* ask({ ...first, content }, syscall, about);
+  const bytes = bytesOf(content);
+  yield* ask({ ...first, content: bytes.subarray(0, PART) }, syscall, about);
+  for (let at = PART; at < bytes.length; at += PART) yield* ask({ op: "append", path: first.path, content: bytes.subarray(at, at + PART) }, syscall, about);
+  return undefined;
+}
+
 export function descriptorOf(fd, syscall) {
   if (typeof fd !== "number") throw Object.assign(new TypeError(`The "fd" argument must be of type number. Received ${fd === null || fd === undefined ? fd : `type ${typeof fd}`}`), { code: "ERR_INVALID_ARG_TYPE" });
   const found = open.get(fd);
@@ -33,9 +49,8 @@ export function* openFile(path, flags = "r", mode) {
   if (info?.kind === "directory" && facts.writes) throw systemFault("EISDIR", "open", { path: text });
   let size = info?.size ?? 0;
   if (!info || facts.truncates) {
-    yield* ask({ op: "write", path: full, content: "", mode: facts.isNew ? "create_new" : "replace" }, "open", { path: text });
+    yield* ask({ op: "write", path: full, content: "", mode: facts.isNew ? "create_new" : "replace", ...(mode !== undefined && mode !== null && { permissions: modeOf(mode) }) }, "open", { path: text });
     size = 0;
-    if (!info && mode !== undefined && modeOf(mode) !== 0o666) yield* ask({ op: "set_mode", path: full, mode: modeOf(mode) }, "open", { path: text });
   }
   const fd = next++;
   open.set(fd, { path: text, full, facts, position: 0, size });
@@ -65,15 +80,14 @@ export function* readAt(fd, buffer, offset = 0, length = buffer.byteLength - off
   const from = isOwn ? file.position : Number(position);
   if (length === 0) return 0;
   const { content } = yield* ask({ op: "read", path: file.full, offset: from, limit: length }, "read", { path: file.path });
-  const bytes = typeof content === "string" ? host.utf8Encode(content) : content;
+  const bytes = bytesOf(content);
   new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength).set(bytes, offset);
   if (isOwn) file.position += bytes.length;
   return bytes.length;
 }
 
 export function* writeAt(fd, data, position) {
-  const content = contentOf(data, "utf8");
-  const bytes = typeof content === "string" ? host.utf8Encode(content) : content;
+  const bytes = bytesOf(contentOf(data, "utf8"));
   if (fd === 1 || fd === 2) {
     host.write(fd === 1 ? "stdout" : "stderr", host.utf8Decode(bytes, false));
     return bytes.length;
@@ -82,14 +96,14 @@ export function* writeAt(fd, data, position) {
   if (!file.facts.writes) throw systemFault("EBADF", "write");
   const isOwn = typeof position !== "number";
   const at = file.facts.appends ? file.size : isOwn ? file.position : position;
-  if (at === file.size) yield* ask({ op: "append", path: file.full, content: bytes }, "write", { path: file.path });
+  if (at === file.size) yield* put({ op: "append", path: file.full }, bytes, "write", { path: file.path });
   else {
     const { content: before } = yield* ask({ op: "read", path: file.full }, "write", { path: file.path });
-    const old = typeof before === "string" ? host.utf8Encode(before) : before;
+    const old = bytesOf(before);
     const whole = new Uint8Array(Math.max(old.length, at + bytes.length));
     whole.set(old);
     whole.set(bytes, at);
-    yield* ask({ op: "write", path: file.full, content: whole, mode: "replace" }, "write", { path: file.path });
+    yield* put({ op: "write", path: file.full, mode: "replace" }, whole, "write", { path: file.path });
   }
   file.size = Math.max(file.size, at + bytes.length);
   if (isOwn) file.position = at + bytes.length;
@@ -100,7 +114,7 @@ export function* readWhole(fd) {
   if (fd === 0) return new Uint8Array(0);
   const file = descriptorOf(fd, "read");
   const { content } = yield* ask({ op: "read", path: file.full, offset: file.position }, "read", { path: file.path });
-  const bytes = typeof content === "string" ? host.utf8Encode(content) : content;
+  const bytes = bytesOf(content);
   file.position += bytes.length;
   return bytes;
 }

@@ -2,7 +2,7 @@
 import host from "pi:host";
 import { closeFile, openFile, readAt, statOpen, sync, writeAt } from "pi:shim/node/fs/descriptors";
 import { run } from "pi:shim/node/fs/forms";
-import { appendFile, chmod, readFile, truncate, writeFile } from "pi:shim/node/fs/operations";
+import { appendFile, chmod, readFile, truncate, utimes, writeFile } from "pi:shim/node/fs/operations";
 import { EventEmitter } from "pi:shim/node/events";
 
 export class FileHandle extends EventEmitter {
@@ -36,6 +36,7 @@ export class FileHandle extends EventEmitter {
   stat(options) { return run(statOpen(this.fd, options)); }
   truncate(length) { return run(truncate(this.fd, length)); }
   chmod(mode) { return run(chmod(this.#path, mode)); }
+  utimes(accessed, modified) { return run(utimes(this.#path, accessed, modified)); }
   sync() { return run(sync(this.fd)); }
   datasync() { return run(sync(this.fd)); }
   createReadStream(options) { return host.load("pi:shim/node/fs/streams").createReadStream(this.#path, { ...options, fd: this.fd }); }

@@ -5,7 +5,7 @@ import host from "pi:host";
 import { contentOf, flagsOf, fullPath, modeOf, optionsOf, pathText, textOrBytes } from "pi:shim/node/fs/arguments";
 import { systemFault, translate } from "pi:shim/node/fs/fault";
 import { Dir, Dirent, Stats } from "pi:shim/node/fs/stats";
-import { descriptorOf, readWhole, writeWhole } from "pi:shim/node/fs/descriptors";
+import { bytesOf, descriptorOf, PART, put, readWhole, writeWhole } from "pi:shim/node/fs/descriptors";
 
 /** One host call; its failure in Node's words. */
 export function* ask(params, syscall, about) {
@@ -63,11 +63,12 @@ export function* writeFile(path, data, options) {
   if (typeof path === "number") return yield* writeWhole(path, content);
   const text = pathText(path);
   const { appends, isNew } = flagsOf(flag ?? "w");
-  const wasThere = mode === undefined ? true : (yield* info(text, true)).found !== undefined;
+  // From its first moment on: what is private must not be open to others while it is written.
+  const begun = mode === undefined ? {} : { permissions: modeOf(mode) };
   if (appends && isNew && (yield* exists(text))) throw systemFault("EEXIST", "open", { path: text });
   const full = fullPath(text);
-  yield* ask(appends ? { op: "append", path: full, content } : { op: "write", path: full, content, mode: isNew ? "create_new" : "replace" }, "open", { path: text });
-  if (!wasThere) yield* chmod(text, mode);
+  if (appends && mode !== undefined && !(yield* exists(text))) yield* ask({ op: "write", path: full, content: "", mode: "create_new", ...begun }, "open", { path: text });
+  yield* put(appends ? { op: "append", path: full } : { op: "write", path: full, mode: isNew ? "create_new" : "replace", ...begun }, content, "open", { path: text });
   return undefined;
 }
 
@@ -184,10 +185,30 @@ export function* readlink(path) {
 
 export function* copyFile(from, to, mode = 0) {
   const [path, dest] = [pathText(from, "src"), pathText(to, "dest")];
-  const { content } = yield* ask({ op: "read", path: fullPath(path) }, "copyfile", { path, dest });
-  yield* ask({ op: "write", path: fullPath(dest), content, mode: mode & 1 ? "create_new" : "replace" }, "copyfile", { path, dest });
   const { found } = yield* info(path, true);
+  const first = { op: "write", path: fullPath(dest), mode: mode & 1 ? "create_new" : "replace" };
+  if ((found?.size ?? 0) <= PART) {
+    const { content } = yield* ask({ op: "read", path: fullPath(path) }, "copyfile", { path, dest });
+    yield* put(first, content, "copyfile", { path, dest });
+  } else yield* copyInParts(path, dest, first);
   if (found?.mode !== undefined && found.mode & 0o111) yield* chmod(dest, found.mode);
+}
+
+// What is large is never in memory as a whole.
+function* copyInParts(path, dest, first) {
+  const about = { path, dest };
+  const isThere = yield* exists(dest);
+  // A file that is its own copy would lose its end with its first part.
+  if (first.mode === "replace" && isThere && (yield* realpath(path)) === (yield* realpath(dest))) return;
+  let call = first;
+  for (let offset = 0; ; ) {
+    const { content } = yield* ask({ op: "read", path: fullPath(path), offset, limit: PART }, "copyfile", about);
+    const part = bytesOf(content);
+    if (part.length === 0) return;
+    yield* ask({ ...call, content: part }, "copyfile", about);
+    call = { op: "append", path: first.path };
+    offset += part.length;
+  }
 }
 
 export function* cp(from, to, options) {
@@ -222,13 +243,28 @@ export function* truncate(path, length = 0) {
   yield* writeFile(path, content);
 }
 
+/** Seconds since 1970, as a number, in text, or as a Date; in whole milliseconds. */
+function momentOf(time, name) {
+  if (time instanceof Date && !Number.isNaN(time.getTime())) return time.getTime();
+  const seconds = typeof time === "string" && time.trim() !== "" ? Number(time) : time;
+  if (typeof seconds === "number" && !Number.isNaN(seconds)) return Number.isFinite(seconds) ? Math.floor(seconds * 1000 + 0.0005) : host.now();
+  const { inspect } = host.load("pi:shim/node/util/inspect");
+  throw Object.assign(new TypeError(`The "${name}" argument must be of type number or string or an instance of Date. Received ${time === null || time === undefined ? time : inspect(time)}`), { code: "ERR_INVALID_ARG_TYPE" });
+}
+
+function* setTimes(path, accessed, modified, follow_links) {
+  const text = pathText(path);
+  const [accessed_ms, modified_ms] = [momentOf(accessed, "atime"), momentOf(modified, "mtime")];
+  yield* ask({ op: "set_times", path: fullPath(text), accessed_ms, modified_ms, follow_links }, follow_links ? "utime" : "lutime", { path: text });
+}
+export const utimes = (path, accessed, modified) => setTimes(path, accessed, modified, true);
+export const lutimes = (path, accessed, modified) => setTimes(path, accessed, modified, false);
+
 function* unsupported(syscall, path, reason) {
   throw systemFault("ENOSYS", syscall, { path: pathText(path), reason });
 }
 export const symlink = (target, path) => unsupported("symlink", path, "links cannot be made here; copy the file instead");
 export const link = (existing, path) => unsupported("link", path, "links cannot be made here; copy the file instead");
-export const utimes = (path) => unsupported("utime", path, "times cannot be set here; write the file to make it new");
-export const lutimes = utimes;
 export const chown = (path) => unsupported("chown", path, "owners cannot be changed here");
 export const lchown = chown;
 export const statfs = (path) => unsupported("statfs", path, "file systems cannot be measured here");

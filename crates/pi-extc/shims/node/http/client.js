@@ -2,6 +2,7 @@
 // is collected and sent at its end; a server, sockets and upgrades are not here.
 import host from "pi:host";
 import { Buffer } from "pi:shim/node/buffer/bytes";
+import { RequestSocket } from "pi:shim/node/http/socket";
 import { Readable } from "pi:shim/node/stream/readable";
 import { Writable } from "pi:shim/node/stream/writable";
 import { statusText } from "pi:shim/web/fetch";
@@ -21,9 +22,13 @@ const ALONE = new Set(["age", "authorization", "content-length", "content-type",
 
 export class IncomingMessage extends Readable {
   #feed;
-  constructor(head, feed) {
+  #socket;
+  constructor(head, feed, socket) {
     super({ read: () => this.#pull() });
     this.#feed = feed;
+    this.#socket = socket;
+    // As in Node: that the other side hung up is told to whoever listens for errors, and to others as "aborted" alone.
+    this._life.isQuiet = true;
     Object.assign(this, { statusCode: head.status, statusMessage: statusText(head.status), httpVersion: "1.1", httpVersionMajor: 1, httpVersionMinor: 1, url: "", responseUrl: head.url, complete: false, aborted: false, trailers: {}, rawTrailers: [], headers: {}, headersDistinct: {}, rawHeaders: [] });
     for (const { name, value } of head.headers) {
       const key = name.toLowerCase();
@@ -33,14 +38,17 @@ export class IncomingMessage extends Readable {
       else if (this.headers[key] === undefined) this.headers[key] = value;
       else if (!ALONE.has(key)) this.headers[key] += `${key === "cookie" ? "; " : ", "}${value}`;
     }
-    this.socket = this.connection = { remoteAddress: undefined, encrypted: head.url.startsWith("https:"), destroy: () => this.destroy() };
   }
+  get socket() { return this.#socket; }
+  get connection() { return this.#socket; }
   async #pull() {
     try {
       for (;;) {
         const { done, value } = await this.#feed.next();
+        this.#socket.refresh();
         if (done) {
           this.complete = true;
+          this.#socket.over(false);
           return void this.push(null);
         }
         if (value.item !== "piece") continue;
@@ -51,10 +59,18 @@ export class IncomingMessage extends Readable {
     }
   }
   _destroy(problem, callback) {
-    if (!this.complete) this.#feed.cancel();
+    if (!this.complete) {
+      this.#feed.cancel();
+      this.aborted = true;
+      this.#socket.over(true);
+      this.emit("aborted");
+    }
     callback(problem);
   }
-  setTimeout() { return this; }
+  setTimeout(ms, callback) {
+    this.#socket.setTimeout(ms, callback);
+    return this;
+  }
 }
 
 function optionsOf(input, options, protocol) {
@@ -73,12 +89,14 @@ export class ClientRequest extends Writable {
   #headers = new Map();
   #parts = [];
   #feed;
-  #timer;
+  #socket;
+  #timeout;
   constructor(options, onResponse) {
     // The body being sent is not the end of a request: it lives until its answer came.
     super({ autoDestroy: false });
     Object.assign(this, { method: options.method, path: options.path ?? "/", host: options.hostname ?? options.host, protocol: new URL(options.url).protocol, url: options.url, aborted: false, reusedSocket: false, finished: false, headersSent: false, agent: options.agent });
-    this.socket = this.connection = { setKeepAlive() {}, setNoDelay() {}, on() {}, once() {} };
+    // As in Node: there is none before whoever asked could listen for it.
+    queueMicrotask(() => this.#meet());
     const given = options.headers ?? {};
     if (Array.isArray(given)) for (let i = 0; i + 1 < given.length; i += 2) this.setHeader(given[i], given[i + 1]);
     else for (const [name, value] of typeof given.entries === "function" ? given.entries() : Object.entries(given)) if (value !== undefined) this.setHeader(name, value);
@@ -100,14 +118,22 @@ export class ClientRequest extends Writable {
   getHeaders() { return Object.fromEntries([...this.#headers].map(([key, { value }]) => [key, value])); }
   getHeaderNames() { return [...this.#headers.keys()]; }
   getRawHeaderNames() { return [...this.#headers.values()].map(({ name }) => name); }
+  get socket() { return this.#socket ?? null; }
+  get connection() { return this.#socket ?? null; }
+  #meet() {
+    if (this.destroyed) return;
+    this.#socket = new RequestSocket(this, this.protocol === "https:");
+    this.#socket.on("timeout", () => this.emit("timeout"));
+    if (this.#timeout !== undefined) this.#socket.setTimeout(this.#timeout);
+    this.emit("socket", this.#socket);
+  }
   flushHeaders() {}
   setNoDelay() {}
   setSocketKeepAlive() {}
   setTimeout(ms, callback) {
-    const { clearTimeout, setTimeout } = host.load("pi:shim/node/timers");
     if (callback) this.once("timeout", callback);
-    clearTimeout(this.#timer);
-    if (ms > 0) this.#timer = setTimeout(() => this.emit("timeout"), ms).unref();
+    this.#timeout = ms;
+    this.#socket?.setTimeout(ms);
     return this;
   }
   abort() {
@@ -125,7 +151,7 @@ export class ClientRequest extends Writable {
     this.#send();
   }
   _destroy(problem, callback) {
-    host.load("pi:shim/node/timers").clearTimeout(this.#timer);
+    this.#socket?.over(true);
     this.#feed?.cancel();
     const isEarly = !this.res && !problem && this.#feed;
     callback(problem ?? (isEarly ? Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }) : null));
@@ -137,11 +163,13 @@ export class ClientRequest extends Writable {
     if (this.#parts.length > 0) params.body = new Uint8Array(Buffer.concat(this.#parts));
     this.headersSent = true;
     try {
+      // Whoever wants another protocol on the connection would wait for it without an end.
+      if (this.hasHeader("upgrade")) throw noUpgrade(this.getHeader("upgrade"));
       this.#feed = host.open("http", params);
       const { value: head } = await this.#feed.next();
-      host.load("pi:shim/node/timers").clearTimeout(this.#timer);
-      if (this.destroyed && this.aborted) return;
-      this.res = new IncomingMessage(head, this.#feed);
+      if (this.destroyed) return;
+      this.#socket.refresh();
+      this.res = new IncomingMessage(head, this.#feed, this.#socket);
       this.res.req = this;
       // An answer that nobody wants must not stay half read.
       if (!this.emit("response", this.res)) this.res.resume();
@@ -151,6 +179,8 @@ export class ClientRequest extends Writable {
     }
   }
 }
+
+const noUpgrade = (wanted) => Object.assign(new Error(`an extension has no sockets: a request cannot be upgraded to ${wanted}; use fetch, or start a program that connects`), { code: "ERR_NOT_AVAILABLE" });
 
 function failure(fault, url) {
   if (fault?.name !== "HostFault") return fault;

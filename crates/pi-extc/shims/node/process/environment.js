@@ -4,6 +4,8 @@ import host from "pi:host";
 
 const own = new Map();
 const known = new Map();
+/** What this extension may see, and its processes do not get unless they are given it. */
+const withheld = new Set();
 
 /** Marks what was copied of `process.env`: besides what an extension sees of it, there is what it may not see. */
 const COPIED = Symbol("copied of process.env");
@@ -19,8 +21,9 @@ function ask(name) {
   if (known.has(name)) return known.get(name);
   if (PROBES.has(name)) return undefined;
   try {
-    const { value } = host.callSync("env", { op: "get", name });
+    const { value, is_withheld: isWithheld } = host.callSync("env", { op: "get", name });
     known.set(name, value);
+    if (isWithheld) withheld.add(name);
     return value;
   } catch (fault) {
     if (fault?.name !== "HostFault") throw fault;
@@ -72,7 +75,8 @@ export const environment = new Proxy({}, {
 
 /**
  * What a process gets, as `exec` is told it. Its `env` is all that it has; one that was copied of `process.env` stands for the
- * environment of the host, without the variables that the extension sees there and left out.
+ * environment of the host, without the variables that the extension sees there and left out. What is as it is there is not given
+ * again: the process has it, and a command that brings variables of its own is another one to whoever allows commands.
  */
 export function givenTo(env) {
   if (env === undefined || env === null || env === environment) {
@@ -84,5 +88,6 @@ export function givenTo(env) {
   const given = Object.fromEntries(set);
   if (!env[COPIED]) return { env: given, bare: true };
   const unset = [...new Set([...names(), ...own.keys()])].filter((name) => !Object.hasOwn(given, name));
-  return { env: given, ...(unset.length > 0 && { unset }) };
+  const isTheirs = ([name, value]) => !withheld.has(name) && known.get(name) === value;
+  return { env: Object.fromEntries(set.filter((entry) => !isTheirs(entry))), ...(unset.length > 0 && { unset }) };
 }

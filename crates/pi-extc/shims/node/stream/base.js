@@ -1,5 +1,9 @@
 // What every stream has: the events, `destroy`, and the oldest `pipe`. Streams are functions, so that code that inherits
 // with `util.inherits` and calls the constructor works as well as classes do.
+//
+// An "error" that nobody listens to, or a listener that throws, ends the program in Node. Here it ends the call of the host in
+// which the stream was made, as that of a process does; where that is over, it is logged.
+import host from "pi:host";
 import { EventEmitter } from "pi:shim/node/events";
 
 export function Stream(options) {
@@ -41,7 +45,11 @@ export const destroying = {
       queueMicrotask(() => {
         if (final && !life.errorEmitted) {
           life.errorEmitted = true;
-          this.emit("error", final);
+          try {
+            if (!life.isQuiet || this.listenerCount("error") > 0) this.emit("error", final);
+          } catch (thrown) {
+            life.fail(thrown);
+          }
         }
         if (life.emitClose && !life.closeEmitted) {
           life.closeEmitted = true;
@@ -65,7 +73,7 @@ export const destroying = {
 };
 
 export function newLife(options) {
-  return { destroyed: false, closed: false, errored: null, errorEmitted: false, closeEmitted: false, emitClose: options?.emitClose !== false, autoDestroy: options?.autoDestroy !== false, constructing: false };
+  return { destroyed: false, closed: false, errored: null, errorEmitted: false, closeEmitted: false, emitClose: options?.emitClose !== false, fail: host.failing(), isQuiet: false, autoDestroy: options?.autoDestroy !== false, constructing: false };
 }
 
 /** Runs `_construct`, if there is one, before anything is read or written. */

@@ -43,9 +43,12 @@ export function finished(stream, options, callback) {
   return clean;
 }
 
+/** The parts may stand in one list; a list among others is a source. */
+export const listOf = (parts) => (parts.length === 1 && Array.isArray(parts[0]) ? parts[0] : parts);
+
 export function pipeline(...parts) {
   const callback = typeof parts.at(-1) === "function" && parts.length > 2 ? parts.pop() : () => {};
-  return connect(parts.flat(), {}, callback);
+  return connect(listOf(parts), {}, callback);
 }
 
 /** @param {unknown[]} parts streams, iterables and generator functions */
@@ -60,6 +63,8 @@ export function connect(parts, { signal, end = true }, callback) {
     if (caught && !problem) {
       problem = caught;
       for (const stream of streams) stream.destroy?.(streams.includes(stream) && stream === streams.at(-1) ? caught : undefined);
+    } else if (caught && problem.code === "ERR_STREAM_PREMATURE_CLOSE") {
+      problem = caught; // Why it was closed says more than that it was.
     }
     if (--pending === 0 && !isOver) {
       isOver = true;
@@ -72,6 +77,19 @@ export function connect(parts, { signal, end = true }, callback) {
     finished(stream, options, done);
   };
 
+  /** One that stays open is over when everything was written to it. */
+  const watchOpen = (source, target) => {
+    pending++;
+    const over = (caught) => {
+      for (const event of ["end", "close"]) source.removeListener(event, onEnd);
+      target.removeListener("error", over);
+      done(caught);
+    };
+    const onEnd = () => over();
+    for (const event of ["end", "close"]) source.on(event, onEnd);
+    target.on("error", over);
+  };
+
   let current;
   for (const [index, part] of parts.entries()) {
     const isLast = index === parts.length - 1;
@@ -80,6 +98,16 @@ export function connect(parts, { signal, end = true }, callback) {
       if (isLast && typeof result?.then === "function") {
         pending++;
         result.then((own) => { value = own; done(); }, done);
+        break;
+      }
+      const isIterable = typeof result?.[Symbol.asyncIterator] === "function" || typeof result?.[Symbol.iterator] === "function";
+      if (!isIterable) throw invalidReturn(index === 0 ? "source" : isLast ? "destination" : `transform[${index - 1}]`, isLast ? "AsyncIterable or Promise" : index === 0 ? "Iterable, AsyncIterable or Stream" : "AsyncIterable", result);
+      if (isLast) {
+        // Nobody may read what it yields: it runs all the same, as far as that has room.
+        current = new PassThrough({ objectMode: true });
+        pending++;
+        streams.push(current);
+        pump(result, current, end).then(() => done(), done);
         break;
       }
       current = Readable.from(result);
@@ -92,12 +120,26 @@ export function connect(parts, { signal, end = true }, callback) {
       continue;
     }
     const target = typeof part?.getWriter === "function" ? webTarget(part) : part;
-    watch(target, { readable: !isLast && isReadable(target), writable: true });
+    if (isLast && !end) watchOpen(current, target);
+    else watch(target, { readable: !isLast && isReadable(target), writable: true });
     current.pipe(target, { end: end || !isLast });
     current = target;
   }
   signal?.addEventListener("abort", () => { pending++; done(abortFault(signal)); }, { once: true });
   return current;
+}
+
+async function pump(source, target, end) {
+  for await (const chunk of source) {
+    if (target.destroyed) return;
+    if (!target.write(chunk)) await new Promise((resolve) => target.once("drain", resolve).once("close", resolve));
+  }
+  if (end) target.end();
+}
+
+function invalidReturn(name, wanted, result) {
+  const given = result === null || result === undefined ? `${result}` : typeof result === "object" ? `an instance of ${result.constructor?.name ?? "Object"}` : `type ${typeof result}`;
+  return fault("ERR_INVALID_RETURN_VALUE", `Expected ${wanted} to be returned from the "${name}" function but got ${given}.`, TypeError);
 }
 
 function webTarget(web) {

@@ -6,7 +6,7 @@ const isOptions = (value) => value !== null && typeof value === "object" && !val
 export function pipeline(...parts) {
   const options = isOptions(parts.at(-1)) ? parts.pop() : {};
   return new Promise((resolve, reject) => {
-    callbacks.connect(parts.flat(), options, (problem, value) => (problem ? reject(problem) : resolve(value)));
+    callbacks.connect(callbacks.listOf(parts), options, (problem, value) => (problem ? reject(problem) : resolve(value)));
   });
 }
 

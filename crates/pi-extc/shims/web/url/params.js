@@ -72,11 +72,12 @@ export class URLSearchParams {
     this.#pairs.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0));
     this.#changed?.();
   }
-  forEach(visit, self) { for (const [name, value] of this) visit.call(self, value, name, this); }
+  forEach(visit, self) { for (let i = 0; i < this.#pairs.length; i++) visit.call(self, this.#pairs[i][1], this.#pairs[i][0], this); }
   *entries() { for (let i = 0; i < this.#pairs.length; i++) yield [...this.#pairs[i]]; }
-  *keys() { for (const [name] of this) yield name; }
-  *values() { for (const [, value] of this) yield value; }
-  [Symbol.iterator]() { return this.entries(); }
+  // None asks another: what a class made of this one has in their place may ask each of them.
+  *keys() { for (let i = 0; i < this.#pairs.length; i++) yield this.#pairs[i][0]; }
+  *values() { for (let i = 0; i < this.#pairs.length; i++) yield this.#pairs[i][1]; }
+  *[Symbol.iterator]() { for (let i = 0; i < this.#pairs.length; i++) yield [...this.#pairs[i]]; }
   toString() { return this.#pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&"); }
   get [Symbol.toStringTag]() { return "URLSearchParams"; }
   [Symbol.for("nodejs.util.inspect.custom")](depth, options, inspect) {

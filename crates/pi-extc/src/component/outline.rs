@@ -1,0 +1,183 @@
+//! What a component is called by and how much there is to compile in it, read before anybody compiles it.
+//!
+//! A compiler cannot be stopped, and works longer the larger a function is and the more values live through it. So what is far
+//! larger than anything that compilers make is not given to it.
+
+use std::ops::AddAssign;
+
+use wasmparser::{FunctionBody, Parser, Payload};
+
+/// Most of everything that is compiled: several times of what is largest in components with a whole interpreter for Python or
+/// JavaScript in them (18 MB; 20 000 functions, of which one has 430 kB, and one 480 locals).
+const BYTES: u64 = 64 << 20;
+const FUNCTIONS: u64 = 100_000;
+const BODY: u64 = 1 << 20;
+const LOCALS: u64 = 5000;
+/// Values that the compiler has to follow: the bytes of a function times its locals. One interpreter has 23 million in a
+/// function, another 200 million in all of them; a component in Rust that is not optimised has 603 million in one function, of
+/// 165 kB and 3643 locals, and 662 million in all.
+const FOLLOWED: u64 = 1_000_000_000;
+const FOLLOWED_IN_ALL: u64 = 1_500_000_000;
+
+/// What is known of a component.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outline {
+    pub imports: Vec<String>,
+    pub exports: Vec<String>,
+}
+
+/// Why a component is not given to a compiler.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OutlineFault {
+    #[error("it is not valid: {problem}")]
+    Invalid { problem: String },
+    #[error(transparent)]
+    Excess(#[from] Excess),
+}
+
+/// Which limit a component goes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Excess {
+    #[error("it has {found} bytes, of which at most {BYTES} are compiled")]
+    Bytes { found: u64 },
+    #[error("it has {found} functions, of which at most {FUNCTIONS} are compiled")]
+    Functions { found: u64 },
+    #[error("one of its functions has {found} bytes; at most {BODY} are compiled")]
+    Body { found: u64 },
+    #[error("one of its functions has {found} local variables; at most {LOCALS} are compiled")]
+    Locals { found: u64 },
+    #[error(
+        "one of its functions has {locals} local variables in {bytes} bytes, which is too much to compile together"
+    )]
+    Followed { locals: u64, bytes: u64 },
+    #[error("its functions have too many local variables in too many bytes to be compiled together")]
+    FollowedInAll,
+}
+
+/// What there is to compile.
+#[derive(Debug, Clone, Copy, Default)]
+struct Amount {
+    functions: u64,
+    followed: u64,
+}
+
+/// Reads a component as far as it must be to know what it is. Whether it is valid is for the engine to say.
+pub fn outline(bytes: &[u8]) -> Result<Outline, OutlineFault> {
+    let invalid = |error: wasmparser::BinaryReaderError| OutlineFault::Invalid { problem: error.to_string() };
+    within(bytes.len() as u64, BYTES, |found| Excess::Bytes { found })?;
+    let (mut outline, mut amount, mut depth) = (Outline::default(), Amount::default(), 0_usize);
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload.map_err(invalid)? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for import in section {
+                    outline.imports.push(import.map_err(invalid)?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 0 => {
+                for export in section {
+                    outline.exports.push(export.map_err(invalid)?.name.name.to_owned());
+                }
+            }
+            Payload::CodeSectionEntry(body) => {
+                amount += Amount { functions: 1, followed: followed(&body)? };
+                within(amount.functions, FUNCTIONS, |found| Excess::Functions { found })?;
+                within(amount.followed, FOLLOWED_IN_ALL, |_| Excess::FollowedInAll)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(outline)
+}
+
+/// How many values there are to follow in a function.
+fn followed(body: &FunctionBody<'_>) -> Result<u64, OutlineFault> {
+    let invalid = |error: wasmparser::BinaryReaderError| OutlineFault::Invalid { problem: error.to_string() };
+    let (bytes, mut locals) = (body.range().len() as u64, 0_u64);
+    within(bytes, BODY, |found| Excess::Body { found })?;
+    for group in body.get_locals_reader().map_err(invalid)? {
+        locals += u64::from(group.map_err(invalid)?.0);
+    }
+    within(locals, LOCALS, |found| Excess::Locals { found })?;
+    within(bytes * locals, FOLLOWED, |_| Excess::Followed { locals, bytes })?;
+    Ok(bytes * locals)
+}
+
+fn within(found: u64, most: u64, excess: impl FnOnce(u64) -> Excess) -> Result<(), Excess> {
+    if found > most { Err(excess(found)) } else { Ok(()) }
+}
+
+impl AddAssign for Amount {
+    fn add_assign(&mut self, other: Self) {
+        self.functions += other.functions;
+        self.followed = self.followed.saturating_add(other.followed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A component with functions that do nothing: how many, of how many bytes each, with how many locals.
+    fn component(functions: usize, bytes: usize, locals: u32) -> Vec<u8> {
+        let mut body = [&[1][..], &number(locals as usize), &[0x7e]].concat();
+        // `nop`, and the end.
+        body.resize(bytes.saturating_sub(1).max(body.len()), 0x01);
+        body.push(0x0b);
+        let body = [number(body.len()), body].concat();
+        let module = [
+            b"\0asm\x01\0\0\0".to_vec(),
+            section(1, &[1, 0x60, 0, 0]),
+            section(3, &[number(functions), vec![0; functions]].concat()),
+            section(10, &[number(functions), body.repeat(functions)].concat()),
+        ]
+        .concat();
+        [b"\0asm\x0d\0\x01\0".to_vec(), section(1, &module)].concat()
+    }
+
+    fn section(kind: u8, content: &[u8]) -> Vec<u8> {
+        [&[kind][..], &number(content.len()), content].concat()
+    }
+
+    fn number(mut number: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        loop {
+            let low = u8::try_from(number & 0x7f).expect("seven bits");
+            number >>= 7;
+            bytes.push(if number == 0 { low } else { low | 0x80 });
+            if number == 0 {
+                return bytes;
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_much_for_a_compiler_is_named() {
+        let rows = [
+            ((1, 430_000, 60), None),
+            ((20_000, 500, 20), None),
+            ((1, 165_521, 3643), None),
+            ((1, 2 << 20, 0), Some("one of its functions has 2097152 bytes; at most 1048576 are compiled")),
+            ((1, 20, 50_000), Some("one of its functions has 50000 local variables; at most 5000 are compiled")),
+            (
+                (1, 900_000, 2000),
+                Some(
+                    "one of its functions has 2000 local variables in 900000 bytes, which is too much to compile together",
+                ),
+            ),
+            (
+                (20, 100_000, 1000),
+                Some("its functions have too many local variables in too many bytes to be compiled together"),
+            ),
+            ((100_001, 4, 0), Some("it has 100001 functions, of which at most 100000 are compiled")),
+        ];
+        for ((functions, bytes, locals), expected) in rows {
+            let fault = outline(&component(functions, bytes, locals)).err().map(|fault| fault.to_string());
+            assert_eq!(fault.as_deref(), expected, "{functions} functions of {bytes} bytes with {locals} locals");
+        }
+        let large = vec![0; (64 << 20) + 1];
+        let fault = outline(&large).expect_err("too large").to_string();
+        assert_eq!(fault, "it has 67108865 bytes, of which at most 67108864 are compiled");
+    }
+}
