@@ -2,11 +2,13 @@
 //!
 //! The event itself carries what was changed so far, so the next guest hears it as the last one left it.
 
+pub mod comparison;
 mod reading;
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::{mem, ops::ControlFlow, sync::Arc};
 
 use pi_extproto::{
+    Object,
     connector::tool::ContentBlock,
     hook::{
         BashOutcome, CompactionOutcome, ContextOutcome, Failure, HeaderChange, Hook, InputOutcome, MessageOutcome,
@@ -17,7 +19,10 @@ use pi_extproto::{
 };
 use serde_json::Value;
 
-use self::reading::{draft, message, messages, object};
+use self::{
+    comparison::{foreign_calls, is_same},
+    reading::{draft, message, messages, object},
+};
 use crate::{
     guest::GuestId,
     incident::Trouble,
@@ -49,6 +54,23 @@ impl Chain {
     /// The event as the next guest hears it.
     pub fn event(&self) -> &Arc<Event> {
         &self.event
+    }
+
+    /// The arguments that guests have put into a call so far; nothing if they are the model's.
+    pub(crate) fn put_in(&self) -> Option<&Object> {
+        let Verdict::ToolCall(ToolCallVerdict::Transformed { by: _, input }) = &self.verdict else { return None };
+        Some(input)
+    }
+
+    /// Writes what guests have put into a call in another way that means the same.
+    pub(crate) fn respell(&mut self, spelled: Object) {
+        let (Verdict::ToolCall(ToolCallVerdict::Transformed { by: _, input }), Event::ToolCall(event)) =
+            (&mut self.verdict, Arc::make_mut(&mut self.event))
+        else {
+            return;
+        };
+        event.input.clone_from(&spelled);
+        *input = spelled;
     }
 
     pub(crate) fn verdict(self) -> Verdict {
@@ -206,8 +228,13 @@ impl Chain {
             MessageOutcome::Continue => {}
             MessageOutcome::Replace { message: value } => {
                 let message = Box::new(message(&value, &event.message)?);
+                let mut calls = match mem::take(verdict) {
+                    MessageVerdict::Keep => Vec::new(),
+                    MessageVerdict::Replaced { by: _, message: _, calls } => calls,
+                };
+                calls.extend(foreign_calls(&event.message, &message).into_iter().map(|call| (guest.clone(), call)));
                 event.message = value;
-                *verdict = MessageVerdict::Replaced { by: guest.clone(), message };
+                *verdict = MessageVerdict::Replaced { by: guest.clone(), message, calls };
             }
         }
         Ok(ON)
@@ -225,8 +252,20 @@ impl Chain {
                 Ok(END)
             }
             ToolCallOutcome::Transform { input } => {
-                event.input = object(input, "arguments")?;
-                *verdict = ToolCallVerdict::Transformed { by: guest.clone(), input: event.input.clone() };
+                let input = object(input, "arguments")?;
+                // A guest in JavaScript hands back what it was given.
+                if is_same(&input, &event.input) {
+                    return Ok(ON);
+                }
+                let mut by = match mem::take(verdict) {
+                    ToolCallVerdict::Transformed { by, input: _ } => by,
+                    ToolCallVerdict::Proceed | ToolCallVerdict::Blocked { .. } => Vec::new(),
+                };
+                if !by.contains(guest) {
+                    by.push(guest.clone());
+                }
+                event.input.clone_from(&input);
+                *verdict = ToolCallVerdict::Transformed { by, input };
                 Ok(ON)
             }
         }

@@ -8,7 +8,7 @@ mod fs;
 pub(crate) mod http;
 mod mcp;
 mod session;
-mod tool;
+pub(crate) mod tool;
 mod ui;
 
 use std::io;
@@ -170,7 +170,8 @@ fn weigh_file_call(call: &FsCall) -> usize {
         | FsCall::Resolve { path }
         | FsCall::MakeDirectory { path, .. }
         | FsCall::Remove { path, .. }
-        | FsCall::SetMode { path, .. } => path.len(),
+        | FsCall::SetMode { path, .. }
+        | FsCall::SetTimes { path, .. } => path.len(),
     }
 }
 

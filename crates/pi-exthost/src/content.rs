@@ -8,7 +8,7 @@ use std::io;
 use serde::Serialize;
 
 use pi_extproto::connector::tool::{self, ContentBlock, ImageBlock, TextBlock};
-use pi_transcript::{Block, ToolOutput};
+use pi_transcript::{Block, Content, ToolOutput};
 
 /// As extensions see it. Kinds that they do not know (thinking, calls, and what nobody knows yet) are left out.
 pub fn to_protocol(blocks: &[Block]) -> Vec<ContentBlock> {
@@ -29,6 +29,14 @@ pub fn from_protocol(blocks: Vec<ContentBlock>) -> Vec<Block> {
         ContentBlock::Image(image) => Block::image(image.data, image.mime_type),
     };
     blocks.into_iter().map(block).collect()
+}
+
+/// What a message says, as a transcript holds it: text stays text.
+pub fn content_from_protocol(content: tool::Content) -> Content {
+    match content {
+        tool::Content::Text(text) => Content::Text(text),
+        tool::Content::Blocks(blocks) => Content::Blocks(from_protocol(blocks)),
+    }
 }
 
 /// What a tool found, as extensions see it.

@@ -3,6 +3,7 @@
 //! [`Desk::call`] is the one way: derive what is needed, compare it with what was claimed, decide, do, record. The JSON form
 //! is [`Desk::exchange`]; streams are [`Desk::open`]. A guest cannot say who it is: it gets the desk that knows.
 
+mod answering;
 mod authority;
 mod difference;
 mod feed;
@@ -22,7 +23,7 @@ use std::{
     borrow::Borrow,
     collections::{BTreeSet, HashMap},
     fmt,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -49,12 +50,12 @@ use pi_policy::{Action, Extension, PathFault, Places, Root, Subject, Target};
 use pi_tools::Workspace;
 use pi_transcript::{ToolCallId, ToolOutput};
 
-pub(crate) use self::feed::{Dry, Pieces, Sluice};
+pub(crate) use self::feed::{Dry, Pieces, Signals, Sluice};
 pub(crate) use self::figures::Counters;
 pub(crate) use self::haul::Haul;
 pub(crate) use self::welcome::Turn;
 pub use self::{
-    feed::{Feed, Intake, Results},
+    feed::{Feed, Intake, Reins, Results},
     figures::Figures,
     haul::Hauled,
     held::{Held, Pipes},
@@ -83,10 +84,6 @@ use crate::{
     servers::ToolServer,
     stopwatch::Stopwatch,
 };
-
-/// Folders of the agent directory that are not for every extension to read: what others keep, what lets clients in, and what
-/// was built of others, with copies of files that they name.
-const OTHERS: [&str; 3] = ["extension-data", "server", "cache"];
 
 /// Files that one guest reads at the same time.
 const READERS: usize = 2;
@@ -175,18 +172,20 @@ impl Desk {
             let folder = folder.to_owned();
             move |fault| NoDesk::Folder { folder, fault }
         };
-        let mut places = fittings.folders.places().map_err(bad(&fittings.folders.project))?.for_extension();
+        let places = fittings.folders.places().map_err(bad(&fittings.folders.project))?;
+        let mut places = places.for_extension().called(identity.id.as_str());
         let own = identity.own.folders.iter().map(|folder| (Root::Own, folder));
         // An extension that lies in the project may do there what it may do in any project.
         let own = own.filter(|(_, folder)| !is_same(folder, &fittings.folders.project));
         let kept = [(Root::Data, &identity.data), (Root::Temporary, &identity.temporary)];
-        let agent = fittings.folders.agent.iter().flat_map(|agent| OTHERS.map(|name| agent.join(name)));
-        let others: Vec<PathBuf> = agent.collect();
+        // A folder that the project lies in stays what it is: all of the project would be others'.
+        let others = fittings.folders.kept.iter().filter(|folder| !is_around(folder, &fittings.folders.project));
+        let others = others.map(|folder| (Root::Others, folder));
         let real = |path: &Path| pi_tools::files::real_text(path).ok_or(PathFault::NotAbsolute);
-        for (root, folder) in own.chain(kept).chain(others.iter().map(|folder| (Root::Others, folder))) {
+        for (root, folder) in own.chain(kept).chain(others) {
             places = real(folder).and_then(|real| places.with(root, &real)).map_err(bad(folder))?;
         }
-        for file in &identity.own.files {
+        for file in identity.own.files.iter().chain(&fittings.folders.session) {
             places = real(file).and_then(|real| places.with_own_file(&real)).map_err(bad(file))?;
         }
         let extension = known(&identity);
@@ -657,6 +656,12 @@ impl Drop for Hosting {
 /// Whether two paths lead to the same place. Looks at the disk.
 fn is_same(one: &Path, other: &Path) -> bool {
     pi_tools::files::real_text(one).is_some_and(|one| pi_tools::files::real_text(other) == Some(one))
+}
+
+/// Whether a folder holds another, or is it. Looks at the disk.
+fn is_around(folder: &Path, other: &Path) -> bool {
+    let real = |path: &Path| pi_tools::files::real_text(path);
+    real(folder).zip(real(other)).is_some_and(|(folder, other)| Path::new(&other).starts_with(folder))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

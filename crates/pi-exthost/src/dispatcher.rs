@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use tokio::{runtime::Handle, time::timeout};
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use pi_extproto::{
     capability::{Capability, Method},
@@ -141,6 +141,10 @@ pub(crate) struct House {
     pub(crate) servers: Servers,
     /// Streams that are read or end; each leaves a line when it is over.
     pub(crate) streams: TaskTracker,
+    /// Processes that were told to end and that nobody waits for any more.
+    pub(crate) departing: TaskTracker,
+    /// Set when they get no more time.
+    pub(crate) last_call: CancellationToken,
     /// What people are being told.
     pub(crate) notices: TaskTracker,
     /// What was counted of each guest, by who it is: one that is loaded anew, or switched off and on, goes on with it. A lock and
@@ -177,6 +181,8 @@ impl Dispatcher {
             guests: OnceLock::new(),
             servers: Servers::default(),
             streams: TaskTracker::new(),
+            departing: TaskTracker::new(),
+            last_call: CancellationToken::new(),
             notices: TaskTracker::new(),
             counters: Mutex::default(),
             desks: Mutex::default(),
@@ -262,6 +268,9 @@ impl Dispatcher {
         if timeout(LAST_STREAMS, self.house.streams.wait()).await.is_err() {
             tracing::warn!("streams of extensions go on; the ledger misses their ends");
         }
+        self.house.last_call.cancel();
+        self.house.departing.close();
+        self.house.departing.wait().await;
         self.house.notices.close();
         if timeout(LAST_NOTICES, self.house.notices.wait()).await.is_err() {
             tracing::warn!("nobody takes what people were to be told of extensions");

@@ -24,9 +24,6 @@ use crate::{
 /// How long an extension may take to load, waiting included.
 const LOADING: Duration = Duration::from_secs(30);
 
-/// In whose name a session is told what the host itself has to say.
-const HOST: &str = "pi";
-
 /// Lets guests come and go in a session, and tells the session of it.
 pub struct Exchange {
     guests: Arc<Guests>,
@@ -103,7 +100,7 @@ impl Exchange {
 
     /// Tells the session that what it is offered has changed. A session that ended meanwhile keeps none of them.
     pub async fn publish(&self) {
-        self.submit(GuestId::from(HOST), Request::RegistrationChanged).await;
+        self.submit(GuestId::from(GuestId::HOST), Request::RegistrationChanged).await;
         if self.ended.is_cancelled() {
             self.guests.shutdown().await;
         }
@@ -111,7 +108,7 @@ impl Exchange {
 
     /// Tells whoever is there.
     pub async fn tell(&self, notice: Notice) {
-        self.submit(GuestId::from(HOST), |reply| Request::Tell(notice, reply)).await;
+        self.submit(GuestId::from(GuestId::HOST), |reply| Request::Tell(notice, reply)).await;
     }
 
     /// Ends one that is being exchanged, and takes away what it left on screens before another shows its own.

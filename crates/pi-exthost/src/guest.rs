@@ -6,6 +6,7 @@
 pub(crate) mod face;
 mod fault;
 mod registration;
+pub mod unseen;
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ use pi_transcript::{
 
 pub use self::{
     face::{RefusedTool, ToolFault, presentable},
-    fault::{CodePlace, GuestFault},
+    fault::{Certainty, CodePlace, GuestFault},
     registration::{
         CommandOffer, Flag, FlagDefault, GuestId, Introduction, LONGEST_TOOL_NAME, ProviderOffer, Registration,
         RendererOffer, Shortcut, ToolOffer, UnusableOffer, chord, is_tool_name,

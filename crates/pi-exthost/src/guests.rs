@@ -4,6 +4,7 @@
 //! and what a session tells its clients it has told its extensions before. A guest that panics, hangs, answers nonsense
 //! or does not hear that it is cancelled is reported and costs its own answer; only guards fail closed.
 
+mod answering;
 mod asking;
 pub(crate) mod excess;
 mod faces;
@@ -36,18 +37,19 @@ use pi_extproto::hook::{
 };
 use pi_transcript::ToolOutput;
 
+pub use self::{
+    answering::Influenced,
+    oddities::Oddity,
+    offer::{Collision, GuestCommand, GuestProvider, GuestShortcut, GuestTool, Kind},
+    roster::Enrolled,
+    seat::{AtWork, Busy, Change},
+};
 use self::{
     excess::Shelf,
     faces::{Faced, Faces},
     oddities::Told,
     seat::{Door, Errand, Seat},
     witness::{Watch, Witness},
-};
-pub use self::{
-    oddities::Oddity,
-    offer::{Collision, GuestCommand, GuestProvider, GuestShortcut, GuestTool, Kind},
-    roster::Enrolled,
-    seat::{AtWork, Busy, Change},
 };
 use crate::{
     chain::{Chain, Flow},
@@ -367,7 +369,7 @@ impl Attached {
             Ok(outcome) => chain.take(id, outcome).inspect_err(|trouble| self.report(&during, trouble)),
             Err(trouble) => Err(trouble),
         };
-        taken.unwrap_or_else(|trouble| chain.fail(id, format!("extension {id} failed: {trouble}")))
+        taken.unwrap_or_else(|trouble| chain.fail(id, failure(id, &trouble)))
     }
 
     /// Asks something of the guest, waits for the answer, and reports how it went wrong.
@@ -438,6 +440,15 @@ impl Attached {
     fn untimed(&self, cancel: &CancellationToken) -> Ask {
         Ask { cancel: cancel.child_token(), stopwatch: Stopwatch::unlimited() }
     }
+}
+
+/// Why nothing happens that was for a guest to judge, and what helps where it would fail again.
+fn failure(id: &GuestId, trouble: &Trouble) -> String {
+    let told = format!("extension {id} failed: {trouble}");
+    if matches!(trouble, Trouble::Fault(GuestFault::Gone)) {
+        return format!("{told}; /reload starts it anew, and `pi ext disable {id}` goes on without it");
+    }
+    told
 }
 
 /// Whether one listens. What was said on a channel is heard only by those who listen to it.

@@ -33,7 +33,7 @@ pub mod unfired;
 pub mod verdict;
 
 pub use self::{
-    chain::Chain,
+    chain::{Chain, comparison},
     connector::http::{Resolver, SystemResolver},
     consent::{GrantsFile, Rulebook, Seen, SeenFile},
     desk::{Desk, Feed, Figures, Hauled, Held, Inquiry, Occasion, Output, Pipes, Terms, Weighed},

@@ -34,8 +34,8 @@ pub use self::{
     conversation::Conversation,
     draw::{Canvas, Drawing, Easel, Frame, Size, canvas},
     noun::{
-        CommandInfo, CommandSource, Completion, Mode, ModelInfo, ModelName, Navigation, Notice, SessionState, Settled,
-        ToolInfo,
+        CommandInfo, CommandSource, Completion, Mode, ModelInfo, ModelName, Navigation, Notice, ScopedModel,
+        SessionState, Settled, ToolInfo,
     },
 };
 use crate::guest::GuestId;
@@ -89,6 +89,8 @@ pub enum Request {
     Tools(Reply<Vec<ToolInfo>>),
     Commands(Reply<Vec<CommandInfo>>),
     Models(Reply<Vec<ModelInfo>>),
+    /// Those that are gone through by whoever goes from one to the next; none where that is all of them.
+    ScopedModels(Reply<Vec<ScopedModel>>),
     /// What stands in the editor of the client, if it has one.
     EditorText(Reply<Option<String>>),
 

@@ -8,7 +8,7 @@ use pi_extproto::{
     connector::tool::{ContentBlock, ImageBlock},
     hook::{BashResult, DraftMessage, Family, HeaderChange, ResourcePaths, Summary, TreeSummary, WarmingOutcome},
 };
-use pi_transcript::Message;
+use pi_transcript::{Message, ToolCall};
 use serde_json::Value;
 
 use crate::guest::GuestId;
@@ -135,8 +135,13 @@ pub struct TurnVerdict {
 pub enum MessageVerdict {
     #[default]
     Keep,
-    /// Of the same role.
-    Replaced { by: GuestId, message: Box<Message> },
+    /// Of the same role. The last that replaced it is named.
+    Replaced {
+        by: GuestId,
+        message: Box<Message>,
+        /// Calls of tools that a guest put in or changed, as it left them.
+        calls: Vec<(GuestId, ToolCall)>,
+    },
 }
 
 /// Whether a tool runs.
@@ -144,8 +149,8 @@ pub enum MessageVerdict {
 pub enum ToolCallVerdict {
     #[default]
     Proceed,
-    /// With other arguments, which are not validated again. The last that changed them is named.
-    Transformed { by: GuestId, input: Object },
+    /// With other arguments, which are not validated again. All that changed them are named, in order.
+    Transformed { by: Vec<GuestId>, input: Object },
     Blocked {
         by: GuestId,
         /// What the model reads.

@@ -83,6 +83,7 @@ impl State {
             Request::Tools(reply) => give(reply, Vec::new()),
             Request::Commands(reply) => give(reply, Vec::new()),
             Request::Models(reply) => give(reply, Vec::new()),
+            Request::ScopedModels(reply) => give(reply, Vec::new()),
             Request::EditorText(reply) => give(reply, None),
             Request::AppendEntry { custom_type, data, reply } => give(reply, self.append(custom_type, data)),
             Request::SetName(name, reply) => {
@@ -199,6 +200,7 @@ fn describe(request: &Request) -> String {
         Request::Tools(_) => "tools".to_owned(),
         Request::Commands(_) => "commands".to_owned(),
         Request::Models(_) => "models".to_owned(),
+        Request::ScopedModels(_) => "scoped_models".to_owned(),
         Request::EditorText(_) => "editor_text".to_owned(),
         Request::AppendEntry { custom_type, data, .. } => format!("append {custom_type} {}", json!(data)),
         Request::SendMessage { message, delivery, trigger_turn, .. } => {

@@ -26,7 +26,11 @@ pub(super) async fn look(desk: &Desk, call: EnvCall, terms: &Terms) -> Result<Ou
             }
             match desk.authorize(wanted.clone(), terms).await? {
                 grant if is_withheld(&grant) => Err(desk.denied_secret(&wanted, &name, terms)),
-                _ => Ok(Variable { value: value.cloned() }.into()),
+                _ => {
+                    let is_passed = desk.inner.workspace.settings().environment.passes(&name);
+                    let is_withheld = (value.is_some() && !is_passed).then_some(true);
+                    Ok(Variable { value: value.cloned(), is_withheld }.into())
+                }
             }
         }
         EnvCall::List => {

@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitStatus, time::Duration};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
-    process::ChildStdin,
+    process::{ChildStderr, ChildStdin, ChildStdout},
     time::{Instant, sleep_until},
 };
 
@@ -20,11 +20,11 @@ use pi_policy::{Action, Target};
 use pi_tools::{
     Environment,
     files::real_location,
-    process::{self, ApartProcess, Input, Start},
+    process::{self, ApartProcess, Input, Signal, Start, Whom},
 };
 
 use super::{cancelled, failed};
-use crate::desk::{Desk, Haul, Pieces, Sluice, Terms};
+use crate::desk::{Desk, Haul, Pieces, Signals, Sluice, Terms};
 
 /// How much is read at once.
 const PIECE: usize = 64 << 10;
@@ -32,6 +32,10 @@ const PIECE: usize = 64 << 10;
 const SILENCE: Duration = Duration::from_millis(100);
 /// However much it still says, after so long we go on without it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// So long a process that was asked to end may take, as in Pi.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// So long a call that was cancelled waits for that: less than a guest has to say that it stops.
+const FAREWELL: Duration = Duration::from_millis(25);
 
 /// What becomes of a piece of output.
 enum Taken {
@@ -43,6 +47,16 @@ enum Taken {
 /// Where output goes: into memory, or to a reader. Two implementations.
 trait Outlet: Send {
     fn take(&mut self, channel: Channel, bytes: Vec<u8>) -> impl Future<Output = Taken> + Send;
+
+    /// The process runs.
+    fn announce(&mut self) -> impl Future<Output = ()> + Send;
+}
+
+/// What somebody has to say to a process while it runs.
+#[derive(Default)]
+struct Lines {
+    pieces: Option<Pieces>,
+    signals: Option<Signals>,
 }
 
 /// Output that is kept until the end.
@@ -89,7 +103,7 @@ pub(super) async fn run(
         most_total: limits.stream_bytes,
         haul,
     };
-    let exit = drive(desk, command, action, terms, &mut kept, None).await?;
+    let exit = drive(desk, command, action, terms, &mut kept, Lines::default()).await?;
     let Kept { stdout, stderr, truncated, .. } = kept;
     Ok(CommandOutput { stdout: Data(stdout), stderr: Data(stderr), exit, truncated })
 }
@@ -104,9 +118,9 @@ pub(super) async fn stream(
     let limits = desk.inner.house.fittings.limits;
     let most = command.max_output_bytes.unwrap_or(limits.stream_bytes).min(limits.stream_bytes);
     let most_total = limits.stream_bytes;
-    let pieces = sluice.take_pieces();
+    let lines = Lines { pieces: sluice.take_pieces(), signals: sluice.take_signals() };
     let mut passed = Passed { sluice, stdout: 0, stderr: 0, truncated: false, most, total: 0, most_total };
-    let exit = drive(desk, command, action, terms, &mut passed, pieces).await?;
+    let exit = drive(desk, command, action, terms, &mut passed, lines).await?;
     let Passed { sluice, truncated, .. } = passed;
     // Who does not listen any more has what it wanted.
     let _ = sluice.send(StreamItem::End(StreamEnd { exit: Some(exit), truncated })).await;
@@ -130,6 +144,9 @@ impl Outlet for Kept<'_> {
         self.total += bytes.len() as u64;
         if self.total > self.most_total { Taken::Enough } else { Taken::Kept }
     }
+
+    /// Whoever waits for the end does not want to know.
+    async fn announce(&mut self) {}
 }
 
 impl Outlet for Passed<'_> {
@@ -150,6 +167,12 @@ impl Outlet for Passed<'_> {
         };
         if sent.is_err() || is_enough { Taken::Enough } else { Taken::Kept }
     }
+
+    async fn announce(&mut self) {
+        let nothing = Piece { channel: Channel::Stdout, data: Data(Vec::new()) };
+        // Who does not listen any more is found out with the first output.
+        let _ = self.sluice.send(StreamItem::Piece(nothing)).await;
+    }
 }
 
 fn bound(command: &Command, most: usize) -> usize {
@@ -163,23 +186,27 @@ async fn drive(
     action: Action,
     terms: &Terms,
     outlet: &mut impl Outlet,
-    pieces: Option<Pieces>,
+    lines: Lines,
 ) -> Result<Exit, HostError> {
+    let Lines { pieces, mut signals } = lines;
     let deadline = command.timeout_ms.map(|timeout| Instant::now() + Duration::from_millis(timeout));
     let input = if command.stdin.is_some() || pieces.is_some() { Input::Piped } else { Input::Nothing };
     let begun = terms.cancel.run_until_cancelled(begin(desk, &command, action, terms, input)).await;
     let mut process = begun.ok_or_else(cancelled)??;
     let (mut out, mut err) = (process.stdout.take(), process.stderr.take());
+    if command.announce == Some(true) {
+        outlet.announce().await;
+    }
     let feeding = feed(process.stdin.take(), command.stdin.map(|data| data.0), pieces);
     tokio::pin!(feeding);
     let stop = async {
         tokio::select! {
-            () = terms.cancel.cancelled() => {}
-            () = until(deadline) => {}
+            () = terms.cancel.cancelled() => Stop::Cancelled,
+            () = until(deadline) => Stop::Late,
         }
     };
     tokio::pin!(stop);
-    let (mut is_fed, mut killed, mut ended) = (false, false, None::<ExitStatus>);
+    let (mut is_fed, mut ending, mut ended) = (false, Ending::default(), None::<ExitStatus>);
     let (mut silence, mut last) = (None::<Instant>, None::<Instant>);
     let (mut out_bytes, mut err_bytes) = (vec![0; PIECE], vec![0; PIECE]);
     loop {
@@ -192,12 +219,27 @@ async fn drive(
             status = process.wait(), if ended.is_none() => {
                 ended = Some(status.map_err(|error| failed(&command.command, &error))?);
                 (silence, last) = (Some(Instant::now() + SILENCE), Some(Instant::now() + LAST_WORDS));
+                if ending.is_wanted {
+                    // What it started was meant as well.
+                    process.kill().await;
+                }
                 None
             }
-            () = &mut stop, if !killed && ended.is_none() => {
-                killed = true;
-                process.kill().await;
+            why = &mut stop, if !ending.is_stopped && ended.is_none() => {
+                ending.stop(why, &mut process);
                 None
+            }
+            told = hear(&mut signals), if ended.is_none() => {
+                ending.pass_on(told, &mut process).await;
+                None
+            }
+            () = until(ending.kill_at), if ended.is_none() => {
+                ending.kill(&mut process).await;
+                None
+            }
+            () = until(ending.leave_at), if ended.is_none() => {
+                see_off(desk, process, (out, err), ending.kill_at);
+                return Ok(Exit { code: None, signal: None, killed: true });
             }
             () = &mut feeding, if !is_fed => {
                 is_fed = true;
@@ -228,17 +270,126 @@ async fn drive(
             tokio::select! {
                 taken = &mut taking => break taken,
                 // A reader that does not read does not keep a process alive beyond its time.
-                () = &mut stop, if !killed => break Taken::Enough,
-                // Nor from what it is written.
+                why = &mut stop, if !ending.is_stopped => ending.stop(why, &mut process),
+                () = until(ending.kill_at) => break Taken::Enough,
+                () = until(ending.leave_at) => break Taken::Enough,
+                // Nor from what it is told and written.
+                told = hear(&mut signals), if ended.is_none() => ending.pass_on(told, &mut process).await,
                 () = &mut feeding, if !is_fed => is_fed = true,
             }
         };
-        if matches!(taken, Taken::Enough) && !killed {
-            killed = true;
-            process.kill().await;
+        if matches!(taken, Taken::Enough) && !ending.is_killed {
+            ending.is_stopped = true;
+            ending.is_ours = true;
+            ending.kill(&mut process).await;
         }
     }
-    Ok(Exit { code: ended.and_then(|status| status.code()), killed })
+    let (code, signal) = (ended.and_then(|status| status.code()), ended.and_then(process::signal_name));
+    Ok(Exit { code, signal, killed: ending.is_ours })
+}
+
+/// Why a process is to end.
+#[derive(Clone, Copy)]
+enum Stop {
+    /// Whoever wanted it does not wait for it any more.
+    Cancelled,
+    Late,
+}
+
+/// How far the end of a process has come.
+#[derive(Default)]
+struct Ending {
+    /// It had its time, or nobody wants it any more.
+    is_stopped: bool,
+    /// Somebody told it to end, we or the guest.
+    is_wanted: bool,
+    /// We did.
+    is_ours: bool,
+    is_killed: bool,
+    kill_at: Option<Instant>,
+    leave_at: Option<Instant>,
+}
+
+impl Ending {
+    /// Asks the process to end, and sets the time at which it is not asked any more.
+    fn stop(&mut self, why: Stop, process: &mut ApartProcess) {
+        (self.is_stopped, self.is_wanted, self.is_ours) = (true, true, true);
+        tell(process, Signal::Terminate, Whom::Group);
+        let now = Instant::now();
+        self.kill_at = (!self.is_killed).then(|| now + PATIENCE);
+        self.leave_at = match why {
+            Stop::Cancelled => Some(now + FAREWELL),
+            Stop::Late => None,
+        };
+    }
+
+    async fn pass_on(&mut self, (signal, whom): (Signal, Whom), process: &mut ApartProcess) {
+        self.is_wanted |= signal.asks_to_end();
+        // All of it, however it is told: what is left behind would never be found.
+        if signal == Signal::Kill {
+            self.kill(process).await;
+        } else {
+            tell(process, signal, whom);
+        }
+    }
+
+    async fn kill(&mut self, process: &mut ApartProcess) {
+        (self.is_wanted, self.is_killed, self.kill_at) = (true, true, None);
+        process.kill().await;
+    }
+}
+
+/// One that has just ended need not hear of it.
+fn tell(process: &mut ApartProcess, signal: Signal, whom: Whom) {
+    if let Err(error) = process.signal(signal, whom) {
+        tracing::debug!(%error, ?signal, "process was not told");
+    }
+}
+
+/// Lets a process end that nobody waits for: until its time is over, or ours.
+fn see_off(
+    desk: &Desk,
+    mut process: ApartProcess,
+    (out, err): (Option<ChildStdout>, Option<ChildStderr>),
+    kill_at: Option<Instant>,
+) {
+    let house = &desk.inner.house;
+    let last_call = house.last_call.clone();
+    let leaving = async move {
+        // Who cannot write does not get to its end.
+        let swallowing = async {
+            tokio::join!(swallow(out), swallow(err));
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            // An end that cannot be seen is no reason to wait.
+            _ = process.wait() => {}
+            () = swallowing => {}
+            () = until(kill_at) => {}
+            () = last_call.cancelled() => {}
+        }
+        process.kill().await;
+    };
+    house.departing.spawn_on(leaving, &house.handle);
+}
+
+async fn swallow(stream: Option<impl AsyncRead + Unpin>) {
+    if let Some(mut stream) = stream
+        && let Err(error) = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    {
+        tracing::debug!(%error, "last words of a process were lost");
+    }
+}
+
+/// The next thing that a process is told; never, once nobody can tell it anything.
+async fn hear(signals: &mut Option<Signals>) -> (Signal, Whom) {
+    if let Some(told) = signals
+        && let Some(told) = told.recv().await
+    {
+        return told;
+    }
+    *signals = None;
+    std::future::pending().await
 }
 
 /// Hands a process its input: what was there before it started, then what comes. Ends with the input, or when the process

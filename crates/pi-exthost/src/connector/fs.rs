@@ -2,7 +2,7 @@
 //!
 //! Links are followed before anybody decides, so a grant names the real path; what is opened afterwards follows none.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use pi_extproto::{
     connector::{
@@ -17,7 +17,7 @@ use pi_tools::files::{
     real_location,
 };
 
-use super::{cancelled, failed};
+use super::{cancelled, failed, invalid};
 use crate::desk::{Desk, Haul, Output, Terms};
 
 pub(super) async fn perform(
@@ -46,14 +46,21 @@ pub(super) async fn perform(
         }
         FsCall::List { .. } => Operation::List,
         FsCall::Stat { .. } => Operation::Stat,
-        FsCall::Write { content, mode: WriteMode::Replace, .. } => Operation::Write { content: content.0 },
-        FsCall::Write { content, mode: WriteMode::CreateNew, .. } => Operation::Create { content: content.0 },
+        FsCall::Write { content, mode: WriteMode::Replace, permissions, .. } => {
+            Operation::Write { content: content.0, mode: permissions }
+        }
+        FsCall::Write { content, mode: WriteMode::CreateNew, permissions, .. } => {
+            Operation::Create { content: content.0, mode: permissions }
+        }
         FsCall::Append { content, .. } => Operation::Append { content: content.0 },
         FsCall::MakeDirectory { parents, .. } => Operation::MakeDirectory { parents },
         FsCall::MakeTemporary { prefix } => Operation::MakeTemporary { prefix },
         FsCall::Remove { recursive, .. } => Operation::Remove { recursive },
         FsCall::Rename { .. } => Operation::Rename,
         FsCall::SetMode { mode, .. } => Operation::SetMode { mode },
+        FsCall::SetTimes { accessed_ms, modified_ms, .. } => {
+            Operation::SetTimes { accessed: moment(accessed_ms)?, modified: moment(modified_ms)? }
+        }
     };
     let fittings = &desk.inner.house.fittings;
     let done =
@@ -86,7 +93,10 @@ enum Follow {
 impl Follow {
     fn of(call: &FsCall) -> Self {
         match call {
-            FsCall::Stat { follow_links: false, .. } | FsCall::Remove { .. } | FsCall::Rename { .. } => Self::Folders,
+            FsCall::Stat { follow_links: false, .. }
+            | FsCall::SetTimes { follow_links: false, .. }
+            | FsCall::Remove { .. }
+            | FsCall::Rename { .. } => Self::Folders,
             FsCall::Read { .. }
             | FsCall::List { .. }
             | FsCall::Stat { .. }
@@ -95,7 +105,8 @@ impl Follow {
             | FsCall::Append { .. }
             | FsCall::MakeDirectory { .. }
             | FsCall::MakeTemporary { .. }
-            | FsCall::SetMode { .. } => Self::All,
+            | FsCall::SetMode { .. }
+            | FsCall::SetTimes { .. } => Self::All,
         }
     }
 }
@@ -131,6 +142,16 @@ fn presence(info: Info) -> FileInfo {
         modified_ms: modified_ms.and_then(|time| u64::try_from(time.as_millis()).ok()),
         mode: info.mode,
     }
+}
+
+/// Before 1970 as well.
+fn moment(milliseconds: i64) -> Result<SystemTime, HostError> {
+    let distance = Duration::from_millis(milliseconds.unsigned_abs());
+    let moment = match milliseconds < 0 {
+        true => SystemTime::UNIX_EPOCH.checked_sub(distance),
+        false => SystemTime::UNIX_EPOCH.checked_add(distance),
+    };
+    moment.ok_or_else(|| invalid(format!("{milliseconds} is no time that this system knows")))
 }
 
 fn kind(kind: Kind) -> FileKind {

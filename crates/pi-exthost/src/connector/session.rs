@@ -1,5 +1,7 @@
 //! `session`: what an extension asks of its conversation.
 
+mod branch;
+
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -8,8 +10,9 @@ use pi_extproto::{
         data::Data,
         session::{
             Acceptance, AppendedEntry, ChosenLevel, CommandInfo, CommandSource, Commands, Compaction, Completion,
-            ContextUsage, Entries, EntryLabel, EntrySelection, ForkPoint, FoundEntry, ModelInfo, ModelName, Models,
-            SessionCall, SessionHeader, SessionMode, SessionState, SystemPrompt, ToolInfo, Tools,
+            ContextUsage, Entries, EntryLabel, EntrySelection, ForkPoint, FoundEntry, GitBranch, ModelInfo, ModelName,
+            Models, ScopedModel, ScopedModels, SessionCall, SessionHeader, SessionMode, SessionState, SystemPrompt,
+            ToolInfo, Tools,
         },
         stream::{Channel, Piece, StreamEnd, StreamItem},
     },
@@ -72,6 +75,12 @@ pub(super) async fn perform(desk: &Desk, call: SessionCall, terms: &Terms) -> Re
         SessionCall::SetActiveTools { names } => conversation.set_active_tools(names).await.map_err(refuse)?.into(),
         SessionCall::GetCommands => commands(conversation.commands().await.map_err(refuse)?).into(),
         SessionCall::GetModels => models(conversation.models().await.map_err(refuse)?)?.into(),
+        SessionCall::GetScopedModels => scoped(conversation.scoped_models().await.map_err(refuse)?)?.into(),
+        SessionCall::GetGitBranch => {
+            let folder = desk.inner.house.fittings.folders.project.clone();
+            let looked = tokio::task::spawn_blocking(move || branch::of(&folder)).await;
+            GitBranch { branch: looked.map_err(|error| HostError::new(ErrorCode::Internal, error.to_string()))? }.into()
+        }
         SessionCall::SetModel { provider, model } => {
             Acceptance { accepted: conversation.set_model(provider, model).await.map_err(refuse)? }.into()
         }
@@ -238,6 +247,14 @@ fn models(models: Vec<port::ModelInfo>) -> Result<Models, HostError> {
         Ok(ModelInfo { provider: model.provider, model: model.id, is_usable, info })
     };
     Ok(Models { models: models.into_iter().map(model).collect::<Result<_, HostError>>()? })
+}
+
+fn scoped(models: Vec<port::ScopedModel>) -> Result<ScopedModels, HostError> {
+    let model = |port::ScopedModel { model, thinking_level }: port::ScopedModel| {
+        let info = to_json(&model)?;
+        Ok(ScopedModel { provider: model.provider, model: model.id, thinking_level, info })
+    };
+    Ok(ScopedModels { models: models.into_iter().map(model).collect::<Result<_, HostError>>()? })
 }
 
 /// The models that are known while there is no session yet.

@@ -26,6 +26,7 @@ pub(super) async fn run(desk: &Desk, call: ToolUse, terms: &Terms) -> Result<Hos
                 Err(bad) => return Ok(failure(bad.to_string(), None)),
             };
             let (places, subject) = (&desk.inner.places, desk.subject().clone());
+            let arguments = pi_tools::spell(places, &call.name, arguments).await;
             let request = pi_tools::request(places, subject, &call.name, &arguments, desk.inner.house.now()).await;
             let action = (*request.map_err(|bad| bad.to_host_error())?.action).clone();
             let grant = desk.authorize(action, terms).await?;
@@ -44,6 +45,14 @@ pub(super) async fn run(desk: &Desk, call: ToolUse, terms: &Terms) -> Result<Hos
         }
         None => foreign(desk, call, terms).await,
     }
+}
+
+/// Whether the guest may use a tool that somebody else runs for it.
+pub(crate) async fn allow(desk: &Desk, call: &ToolUse, terms: &Terms) -> Result<(), HostError> {
+    let (places, subject) = (&desk.inner.places, desk.subject().clone());
+    let request = pi_tools::request(places, subject, &call.name, &call.input, desk.inner.house.now()).await;
+    let action = (*request.map_err(|bad| bad.to_host_error())?.action).clone();
+    desk.authorize(action, terms).await.map(drop)
 }
 
 /// A tool of another guest, or of its own.

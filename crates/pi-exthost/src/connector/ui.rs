@@ -84,7 +84,14 @@ pub(super) async fn perform(desk: &Desk, conversation: &Conversation, call: UiCa
         UiCall::SetWorkingMessage { text } => {
             announce(conversation, Announcement::SetWorkingMessage { message: text }).await
         }
-        UiCall::SetEditorText { text } => announce(conversation, Announcement::SetEditorText { text }).await,
+        UiCall::SetEditorText { text } => {
+            announce(conversation, Announcement::SetEditorText { text, inserted: None }).await
+        }
+        // What is written there is known to the session.
+        UiCall::PasteToEditor { text } => {
+            let announcement = Announcement::SetEditorText { text: text.clone(), inserted: Some(text) };
+            announce(conversation, announcement).await
+        }
     }
 }
 

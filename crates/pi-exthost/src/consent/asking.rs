@@ -135,7 +135,7 @@ pub(crate) async fn ask(
         }
         chosen if chosen == lasting => {
             keep(Answer::Yes);
-            write_down(rulebook, petitioner, Lasting::Grants(grants(question, petitioner, now))).await;
+            write_down(rulebook, petitioner, Lasting::Grants { grants: grants(question, petitioner, now), now }).await;
             Answer::Yes
         }
         _ => {

@@ -12,7 +12,10 @@ use std::{
 use serde_json::{Value, json};
 
 use pi_extproto::capability::Capability;
-use pi_policy::config::{self, DenyEntry, ExtensionPolicy, GrantEntry, Problem};
+use pi_policy::{
+    Moment,
+    config::{self, DenyEntry, ExtensionPolicy, GrantEntry, Problem},
+};
 
 use crate::private::{PrivateFile, TURN};
 
@@ -28,8 +31,8 @@ pub struct GrantsFile {
 /// What is to be remembered about an extension.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// Grants, in the place of denies of the same capability that they contradict.
-    Allow(Vec<GrantEntry>),
+    /// Grants, in the place of denies of the same capability that they contradict, and of grants of it that are over by now.
+    Allow { grants: Vec<GrantEntry>, now: Moment },
     /// A deny, in the place of grants of the same capability that it contradicts.
     Deny(DenyEntry),
     /// Nothing any more about a capability, or about any with `*`.
@@ -145,8 +148,9 @@ fn apply(policy: &mut ExtensionPolicy, extension: &str, change: Change) -> Chang
     let name = extension.to_owned();
     let mut changed = Changed::default();
     match change {
-        Change::Allow(grants) => {
+        Change::Allow { grants, now } => {
             let own = policy.grants.entry(name).or_default();
+            own.retain(|old| !is_over(old, now) || grants.iter().all(|grant| grant.capability != old.capability));
             let before = own.len();
             for grant in &grants {
                 // The same thing for another time takes the place of the old one.
@@ -190,6 +194,12 @@ fn apply(policy: &mut ExtensionPolicy, extension: &str, change: Change) -> Chang
     policy.grants.retain(|_, entries| !entries.is_empty());
     policy.denies.retain(|_, entries| !entries.is_empty());
     changed
+}
+
+/// Whether a grant held until some time that has passed.
+fn is_over(grant: &GrantEntry, now: Moment) -> bool {
+    let end = grant.expires.as_deref().and_then(|end| end.parse::<Moment>().ok());
+    end.is_some_and(|end| end <= now)
 }
 
 /// Whether a grant says the opposite of a deny. One with a scope lifts only a deny with the same one: what a deny holds back

@@ -130,7 +130,7 @@ impl Rulebook {
     pub(crate) async fn remember(&self, guest: &str, decision: Lasting) -> Result<bool, GrantsFault> {
         let Some(file) = self.shared.file.clone() else { return Ok(false) };
         let change = match decision {
-            Lasting::Grants(grants) => Change::Allow(grants),
+            Lasting::Grants { grants, now } => Change::Allow { grants, now },
             Lasting::Deny(deny) => Change::Deny(deny),
         };
         let (shared, guest) = (Arc::clone(&self.shared), guest.to_owned());
@@ -236,7 +236,11 @@ impl Shared {
 
 /// A decision that outlives the session.
 pub(crate) enum Lasting {
-    Grants(Vec<GrantEntry>),
+    /// Given now.
+    Grants {
+        grants: Vec<GrantEntry>,
+        now: Moment,
+    },
     Deny(DenyEntry),
 }
 

@@ -277,11 +277,8 @@ fn falls_short<'a>(reason: &Reason, explanation: &'a Explanation) -> Option<&'a 
         | Reason::Unanswered => return None,
     }
     let grants = explanation.steps.iter().filter(|step| step.rule == Rule::ExtensionGrant);
-    let short = grants.flat_map(|step| &step.checks).find(|check| match check.fit {
-        Fit::OutOfScope | Fit::Expired => true,
-        Fit::Fits | Fit::FitsPartly | Fit::OtherOrigin | Fit::OtherMethod | Fit::OtherVersion | Fit::OutOfReach => {
-            false
-        }
-    });
+    let checks: Vec<_> = grants.flat_map(|step| &step.checks).collect();
+    // One that holds and leads elsewhere says more than one that is over.
+    let short = [Fit::OutOfScope, Fit::Expired].iter().find_map(|fit| checks.iter().find(|check| check.fit == *fit));
     short.map(|check| check.note.as_str())
 }

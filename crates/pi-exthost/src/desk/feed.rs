@@ -12,6 +12,8 @@ use pi_extproto::{
     message::Payload,
 };
 
+use pi_tools::process::{Signal, Whom};
+
 use super::{
     Desk, OwnEnd, Terms,
     load::{Load, TooMuch},
@@ -27,6 +29,13 @@ pub struct Feed {
     items: mpsc::Receiver<Result<StreamItem, HostError>>,
     /// Whoever fills it ends soon after the token is set.
     cancel: CancellationToken,
+    reins: Reins,
+}
+
+/// The end on which somebody speaks to the process that a feed comes from. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Reins {
+    signals: mpsc::Sender<(Signal, Whom)>,
 }
 
 /// The end on which somebody writes to the process that a feed comes from. Its input ends when all clones are dropped.
@@ -39,6 +48,9 @@ pub struct Intake {
 /// What is written to a process while it runs.
 pub(crate) type Pieces = mpsc::Receiver<Vec<u8>>;
 
+/// What a process is told while it runs.
+pub(crate) type Signals = mpsc::Receiver<(Signal, Whom)>;
+
 /// The sender's end.
 #[derive(Debug)]
 pub(crate) struct Sluice {
@@ -46,6 +58,7 @@ pub(crate) struct Sluice {
     desk: Desk,
     traced: Option<(Trace, protocol::Sender)>,
     pieces: Option<Pieces>,
+    signals: Option<Signals>,
 }
 
 /// Nobody reads any more.
@@ -74,11 +87,17 @@ impl Feed {
         pieces: Option<Pieces>,
     ) -> Self {
         let (sender, items) = mpsc::channel(CREDITS);
+        let (signals, told) = mpsc::channel(CREDITS);
         let cancel = terms.cancel.child_token();
         let terms = Terms { cancel: cancel.clone(), ..terms };
         let house = Arc::clone(&desk.inner.house);
-        house.streams.spawn_on(async move { drive(desk, call, &terms, sender, pieces).await }, &house.handle);
-        Self { items, cancel }
+        house.streams.spawn_on(async move { drive(desk, call, &terms, sender, (pieces, told)).await }, &house.handle);
+        Self { items, cancel, reins: Reins { signals } }
+    }
+
+    /// To speak to the process that it comes from, if it comes from one.
+    pub fn reins(&self) -> Reins {
+        self.reins.clone()
     }
 
     /// The next item; nothing after the end or an error. Nothing is lost if it is dropped.
@@ -146,7 +165,7 @@ async fn drive(
     call: Result<(CheckedCall, Load), Box<TooMuch>>,
     terms: &Terms,
     items: mpsc::Sender<Result<StreamItem, HostError>>,
-    pieces: Option<Pieces>,
+    (pieces, signals): (Option<Pieces>, Signals),
 ) {
     let (checked, load) = match call {
         Ok(call) => call,
@@ -163,12 +182,22 @@ async fn drive(
     desk.inner.counters.sent(load.bytes as u64);
     let trace = desk.inner.house.fittings.trace.clone();
     let traced = trace.map(|trace| (trace, protocol::Sender::new(id.clone())));
-    let mut sluice = Sluice { items, desk: desk.clone(), traced, pieces };
+    let mut sluice = Sluice { items, desk: desk.clone(), traced, pieces, signals: Some(signals) };
     let work = connector::stream(&desk, checked, terms, &mut sluice);
     let result = desk.run(id, start, terms, own_end, work).await;
     drop(load);
     if let Err(error) = result {
         sluice.fail(error).await;
+    }
+}
+
+impl Reins {
+    /// Tells the process, or what stands for it until it runs. Whoever tells it too much at once is not heard, nor who tells one
+    /// that is gone: as with signals everywhere, nobody learns of it.
+    pub fn tell(&self, signal: Signal, whom: Whom) {
+        if let Err(unheard) = self.signals.try_send((signal, whom)) {
+            tracing::debug!(%unheard, "process was not told");
+        }
     }
 }
 
@@ -189,6 +218,11 @@ impl Sluice {
     /// What is written by whoever reads; nothing if nobody does.
     pub(crate) fn take_pieces(&mut self) -> Option<Pieces> {
         self.pieces.take()
+    }
+
+    /// What the process is told; nothing if it was taken before.
+    pub(crate) fn take_signals(&mut self) -> Option<Signals> {
+        self.signals.take()
     }
 
     /// Waits while the reader is behind.

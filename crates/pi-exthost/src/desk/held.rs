@@ -16,7 +16,7 @@ use pi_extproto::{
 use pi_policy::GIVEN_VARIABLES;
 use pi_tools::{
     Environment, Withheld,
-    process::{ApartProcess, Tree},
+    process::{self, ApartProcess, Tree},
 };
 
 use super::{Desk, Output, Terms, record::Record};
@@ -94,7 +94,7 @@ impl Held {
     /// Waits until it has ended by itself, and kills what it left behind. Nothing is lost if it is dropped.
     pub async fn ended(&mut self) -> io::Result<ExitStatus> {
         let status = self.process.wait_for_all().await?;
-        self.close(Exit { code: status.code(), killed: false });
+        self.close(Exit { code: status.code(), signal: process::signal_name(status), killed: false });
         Ok(status)
     }
 
@@ -106,7 +106,7 @@ impl Held {
     /// Kills it with everything that it started.
     pub async fn kill(&mut self) {
         self.process.kill().await;
-        self.close(Exit { code: None, killed: true });
+        self.close(Exit { code: None, signal: None, killed: true });
     }
 
     fn close(&mut self, exit: Exit) {
@@ -121,6 +121,6 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         // The process goes with us.
-        self.close(Exit { code: None, killed: true });
+        self.close(Exit { code: None, signal: None, killed: true });
     }
 }

@@ -11,7 +11,7 @@ use pi_extproto::{
         http::Response,
         session::{
             Acceptance, AppendedEntry, ChosenLevel, Commands, Compaction, Completion, Entries, EntryLabel, FoundEntry,
-            Models, SessionHeader, SessionState, SystemPrompt, Tools,
+            GitBranch, Models, ScopedModels, SessionHeader, SessionState, SystemPrompt, Tools,
         },
         to_object,
         tool::HostToolOutput,
@@ -75,6 +75,8 @@ outputs! {
     Tools(Tools),
     Commands(Commands),
     Models(Models),
+    ScopedModels(ScopedModels),
+    GitBranch(GitBranch),
     Acceptance(Acceptance),
     Level(ChosenLevel),
     Compaction(Compaction),

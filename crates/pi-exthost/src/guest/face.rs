@@ -3,11 +3,14 @@
 //! Providers refuse a whole request for one schema that is none, and a model obeys what a person who looks at the tool does
 //! not see. Both are judged here, for every tier.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde_json::{Map, Value};
 
-use super::registration::{GuestId, LONGEST_TOOL_NAME, ToolOffer, is_tool_name};
+use super::{
+    registration::{GuestId, LONGEST_TOOL_NAME, ToolOffer, is_tool_name},
+    unseen,
+};
 use crate::content::written;
 
 /// Of all that is said of one tool, in bytes.
@@ -209,35 +212,29 @@ fn plain_keyword(name: &str, value: &Value) -> Result<(), &'static str> {
 }
 
 fn seen(name: &str) -> Result<(), &'static str> {
-    if name.chars().any(is_lure) { Err("has signs in its name that nobody sees") } else { Ok(()) }
+    if is_lure(name) { Err("has signs in its name that nobody sees") } else { Ok(()) }
 }
 
 /// Whether a value that must stay as it is has signs with which people are misled. It cannot be shown otherwise: it is
 /// what the tool would be given.
 fn has_lure(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.chars().any(is_lure),
+        Value::String(text) => is_lure(text),
         Value::Array(items) => items.iter().any(has_lure),
-        Value::Object(members) => members.iter().any(|(name, value)| name.chars().any(is_lure) || has_lure(value)),
+        Value::Object(members) => members.iter().any(|(name, value)| is_lure(name) || has_lure(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
 /// Takes out of a text what a person does not see and a model reads.
 fn show(text: &mut String) {
-    let is_hidden = |sign: char| {
-        (sign.is_control() && !matches!(sign, '\n' | '\t')) || matches!(sign, '\u{200c}' | '\u{200d}') || is_lure(sign)
-    };
-    if text.chars().any(is_hidden) {
-        *text = text.chars().filter(|sign| !is_hidden(*sign)).collect();
+    if let Cow::Owned(seen) = unseen::without(text) {
+        *text = seen;
     }
 }
 
-/// Signs without a width, marks that turn the direction, and tags. What joins letters is none: names may need it.
-fn is_lure(sign: char) -> bool {
-    matches!(sign,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+fn is_lure(text: &str) -> bool {
+    unseen::count(text) > 0
 }
 
 #[cfg(test)]
@@ -285,6 +282,7 @@ mod tests {
                 property(json!({ "anyOf": [{}, { "$ref": "#/properties/b" }] })),
                 "properties.a.anyOf.1.$ref leads nowhere",
             ),
+            (property(json!({ "enum": ["a\u{fe01}b"] })), "properties.a.enum has signs that nobody sees"),
             (property(json!({ "enum": ["a\u{202e}b"] })), "properties.a.enum has signs that nobody sees"),
             (
                 json!({ "properties": { "a\u{e0041}": {} } }),
@@ -304,7 +302,7 @@ mod tests {
             json!({ "type": "object", "properties": { "a": { "anyOf": [{ "const": 1 }, true] } }, "required": ["a"] }),
             json!({ "$defs": { "b~/c": {} }, "properties": { "a": { "$ref": "#/$defs/b~0~1c" }, "d": { "$ref": "#" } } }),
             json!({ "properties": { "$ref": { "type": "string", "default": { "$ref": "#/gone" } } } }),
-            json!({ "anyOf": [{ "type": "object" }], "x-own": [{ "type": 7 }], "enum": ["👩\u{200d}💻"] }),
+            json!({ "anyOf": [{ "type": "object" }], "x-own": [{ "type": 7 }], "enum": ["👩\u{200d}💻", "❤\u{fe0f}"] }),
         ] {
             check(&parameters, &parameters.to_string());
         }
@@ -313,7 +311,7 @@ mod tests {
     #[test]
     fn texts_lose_what_nobody_sees() {
         let mut offer = offer(
-            &json!({ "properties": { "a": { "description": "a\u{200b}b\u{e0041}\u{7}", "title": "\u{202e}t" } } }),
+            &json!({ "properties": { "a": { "description": "a\u{200b}b\u{e0041}\u{7}\u{e0100}\u{fe00}\u{3164}", "title": "\u{202e}t" } } }),
         );
         offer.definition.description = "reads\u{202e} files\u{e0041}\n".to_owned();
         offer.definition.prompt_snippet = Some("\u{feff}short".to_owned());

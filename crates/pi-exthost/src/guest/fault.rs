@@ -37,11 +37,25 @@ pub struct CodePlace {
     /// From one on, as editors count.
     pub line: u32,
     pub column: u32,
+    pub certainty: Certainty,
+}
+
+/// How a place is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// The engine named it, or what leads there.
+    Named,
+    /// The engine named none, and it is the only one that fits.
+    Guessed,
 }
 
 impl fmt::Display for CodePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+        let perhaps = match self.certainty {
+            Certainty::Named => "",
+            Certainty::Guessed => "perhaps ",
+        };
+        write!(f, "{perhaps}{}:{}:{}", self.file, self.line, self.column)
     }
 }
 

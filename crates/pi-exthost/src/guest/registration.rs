@@ -21,6 +21,9 @@ pub struct GuestId(Arc<str>);
 const SERVER: &str = "mcp:";
 
 impl GuestId {
+    /// In whose name the host itself speaks, in ledgers and to sessions. No extension has it.
+    pub const HOST: &str = "pi";
+
     /// Of the server of that name. No extension of another tier has such an id, so none gets its grants.
     pub fn of_server(name: &str) -> Self {
         Self(format!("{SERVER}{name}").into())

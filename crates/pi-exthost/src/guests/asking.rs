@@ -4,12 +4,16 @@
 
 use tokio_util::sync::CancellationToken;
 
-use pi_extproto::hook::{
-    HeaderChange, Hook, ResourcePaths, WarmingOutcome,
-    event::{Event, payload::*},
+use pi_extproto::{
+    Object,
+    hook::{
+        HeaderChange, Hook, ResourcePaths, WarmingOutcome,
+        event::{Event, payload::*},
+    },
 };
 
 use super::Guests;
+use crate::chain::Chain;
 use crate::guest::GuestId;
 use crate::verdict::{
     BashVerdict, CompactionVerdict, ContextVerdict, InputVerdict, MessageVerdict, RequestVerdict, SessionVerdict,
@@ -64,8 +68,6 @@ asking! {
     turn_end: TurnEnd(TurnEndEvent) => Turn(TurnVerdict);
     /// What becomes of a complete message.
     message_end: MessageEnd(MessageEvent) => Message(MessageVerdict);
-    /// Whether a tool runs, and with what. Fails closed.
-    tool_call: ToolCall(ToolCallEvent) => ToolCall(ToolCallVerdict);
     /// What the model sees of a result.
     tool_result: ToolResult(ToolResultEvent) => ToolResult(ToolResultVerdict);
     /// Whether a shell command of a person runs. Fails closed.
@@ -83,6 +85,32 @@ asking! {
 }
 
 impl Guests {
+    /// Whether a tool runs, and with what. Fails closed. `spell` writes arguments as the tool will take them: what one guest
+    /// puts in, the next one judges so.
+    pub async fn tool_call<S: Future<Output = Object> + Send>(
+        &self,
+        event: impl FnOnce() -> ToolCallEvent + Send,
+        spell: impl Fn(Object) -> S + Send + Sync,
+        cancel: &CancellationToken,
+    ) -> ToolCallVerdict {
+        if !self.listens(Hook::ToolCall) {
+            return ToolCallVerdict::default();
+        }
+        let mut chain = Chain::new(Hook::ToolCall, Event::ToolCall(event()));
+        for attached in self.attached().iter() {
+            if attached.tell_all(Hook::ToolCall, &mut chain, cancel).await.is_break() {
+                break;
+            }
+            if let Some(put_in) = chain.put_in().cloned() {
+                chain.respell(spell(put_in).await);
+            }
+        }
+        match chain.verdict() {
+            Verdict::ToolCall(verdict) => verdict,
+            other => unreachable!("a verdict is of the family of its event: {other:?}"),
+        }
+    }
+
     /// Tells of something that takes no answer, and waits until all have heard it. `event` must be one of `hook`.
     ///
     /// What is told when a run was aborted needs a signal of its own: nobody hears anything under one that was given.

@@ -56,13 +56,15 @@ pub struct GuestProvider {
     pub offer: ProviderOffer,
 }
 
-/// Two guests want the same name. The later one goes without it.
+/// Two guests want the same name. The later one goes without it, or by another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collision {
     pub kind: Kind,
     pub name: String,
     pub kept: GuestId,
     pub dropped: GuestId,
+    /// What a person types for that of the later one.
+    pub instead: Option<String>,
 }
 
 /// What the name is of.
@@ -130,7 +132,7 @@ impl Guests {
                 let name = &offer.definition.name;
                 let times = seen.entry(name.clone()).or_default();
                 *times += 1;
-                let typed = if *times == 1 { name.clone() } else { format!("{name}:{times}") };
+                let typed = typed(name, *times);
                 let (attached, guest) = (attached.clone(), registration.id.clone());
                 commands.push(GuestCommand { attached, guest, typed, offer: offer.clone() });
             }
@@ -213,11 +215,19 @@ impl Guests {
         providers
     }
 
-    /// Has the guest that registered the provider answer a model call. It may take as long as it wants.
-    pub async fn stream(&self, call: StreamCall, cancel: &CancellationToken) -> Result<Box<AssistantMessage>, Trouble> {
+    /// Has a guest that registered the provider answer a model call. It may take as long as it wants.
+    ///
+    /// Nobody else does in its place: what is answered is decided for the one whose model was chosen.
+    pub async fn stream(
+        &self,
+        guest: &GuestId,
+        call: StreamCall,
+        cancel: &CancellationToken,
+    ) -> Result<Box<AssistantMessage>, Trouble> {
         let provider = call.provider.clone();
         let attached = self.offering(|registration| {
-            registration.providers.iter().any(|offer| offer.streams && offer.name == provider)
+            registration.id == *guest
+                && registration.providers.iter().any(|offer| offer.streams && offer.name == provider)
         });
         let Some(attached) = attached else {
             return Err(GuestFault::not_offered(format!("provider {provider}")).into());
@@ -228,15 +238,17 @@ impl Guests {
 
     /// Names that more than one guest wants, in the order of the guests.
     pub fn collisions(&self) -> Vec<Collision> {
-        let mut owners = BTreeMap::<(Kind, String), GuestId>::new();
+        let mut owners = BTreeMap::<(Kind, String), (GuestId, usize)>::new();
         let mut collisions = Vec::new();
         for registration in self.registrations() {
             for (kind, name) in names(&registration) {
-                match owners.get(&(kind, name.clone())) {
-                    None => drop(owners.insert((kind, name), registration.id.clone())),
-                    Some(kept) => {
+                match owners.get_mut(&(kind, name.clone())) {
+                    None => drop(owners.insert((kind, name), (registration.id.clone(), 1))),
+                    Some((kept, times)) => {
+                        *times += 1;
                         let (kept, dropped) = (kept.clone(), registration.id.clone());
-                        collisions.push(Collision { kind, name, kept, dropped });
+                        let instead = (kind == Kind::Command).then(|| typed(&name, *times));
+                        collisions.push(Collision { kind, name, kept, dropped, instead });
                     }
                 }
             }
@@ -247,6 +259,11 @@ impl Guests {
     fn offering(&self, offers: impl Fn(&Registration) -> bool) -> Option<Attached> {
         self.attached().iter().find(|attached| offers(&attached.registration())).cloned()
     }
+}
+
+/// What is typed for a command: of several with one name the later ones have a number.
+fn typed(name: &str, times: usize) -> String {
+    if times == 1 { name.to_owned() } else { format!("{name}:{times}") }
 }
 
 fn names(registration: &Registration) -> impl Iterator<Item = (Kind, String)> {
@@ -325,8 +342,11 @@ impl fmt::Display for Kind {
 
 impl fmt::Display for Collision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, name, kept, dropped } = self;
-        write!(f, "{kind} {name} is that of extension {kept}; {dropped} wanted it too")
+        let Self { kind, name, kept, dropped, instead } = self;
+        match instead {
+            Some(instead) => write!(f, "{kind} {name} is that of extension {kept}; that of {dropped} is /{instead}"),
+            None => write!(f, "{kind} {name} is that of extension {kept}; {dropped} wanted it too"),
+        }
     }
 }
 

@@ -24,9 +24,10 @@ use super::{
     kept,
     line::Line,
 };
+use crate::guest::GuestId;
 
 /// In whose name the ledger speaks of itself.
-pub(super) const HOST: &str = "pi";
+pub(super) const HOST: &str = GuestId::HOST;
 
 /// The ledger in the hands of its writer.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use pi_transcript::{
 
 use super::{
     Canvas, CommandInfo, Completion, Control, ControlPass, Drawing, Expansion, ModelInfo, Notice, Refusal, Reply,
-    Request, Selection, SessionPort, SessionState, Settled, ToolInfo,
+    Request, ScopedModel, Selection, SessionPort, SessionState, Settled, ToolInfo,
 };
 use crate::guest::GuestId;
 
@@ -69,6 +69,10 @@ impl Conversation {
 
     pub async fn models(&self) -> Result<Vec<ModelInfo>, Refusal> {
         self.request(Request::Models).await
+    }
+
+    pub async fn scoped_models(&self) -> Result<Vec<ScopedModel>, Refusal> {
+        self.request(Request::ScopedModels).await
     }
 
     pub async fn editor_text(&self) -> Result<Option<String>, Refusal> {

@@ -94,6 +94,13 @@ pub struct ModelInfo {
     pub is_usable: bool,
 }
 
+/// A model that is gone through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopedModel {
+    pub model: Model,
+    pub thinking_level: Option<ThinkingLevel>,
+}
+
 /// Which model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelName {

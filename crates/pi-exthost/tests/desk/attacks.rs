@@ -53,6 +53,47 @@ fn paths_do_not_escape() {
     );
 }
 
+#[test]
+fn what_others_said_and_run_is_not_the_guests() {
+    let denied = |capability: &str, path: &str, why: &str| {
+        format!(
+            "denied Extension g1 wanted {capability}: {path} and may not ({why}). To allow it: pi ext allow g1 {capability} --path {path}"
+        )
+    };
+    let strict = "nothing grants it, and the mode is strict";
+    let policy = json!({ "mode": "strict", "grants": { "g1": [{ "capability": "read" }, { "capability": "write" }] } });
+    let expected = [
+        r#"ok {"content":{"text":"own"}}"#.to_owned(),
+        denied("read", "ROOT/agent/sessions/other.jsonl", strict),
+        denied("read", "ROOT/project/kept/other.jsonl", strict).replacen("ROOT/project/", "", 1),
+        denied(
+            "read",
+            "ROOT/agent/mcp.json",
+            "what holds credentials or keys is denied unless its path is granted in full",
+        ),
+        r#"ok {"content":{"text":"code"}}"#.to_owned(),
+        denied("write", "ROOT/project/tools/b.ts", strict).replace("ROOT/project/", ""),
+        "project/tools/b.ts: code".to_owned(),
+        "6 calls, 0 unfinished, 4 denied, 0 failed".to_owned(),
+    ];
+    check(
+        Plan { policy, programs: vec!["project/tools/b.ts"], ..Plan::default() },
+        r#"file agent/sessions/own.jsonl own
+           file agent/sessions/other.jsonl other
+           file project/kept/other.jsonl other
+           file agent/mcp.json {}
+           file project/tools/b.ts code
+           fs {"op":"read","path":"ROOT/agent/sessions/own.jsonl"}
+           fs {"op":"read","path":"ROOT/agent/sessions/other.jsonl"}
+           fs {"op":"read","path":"kept/other.jsonl"}
+           fs {"op":"read","path":"ROOT/agent/mcp.json"}
+           fs {"op":"read","path":"tools/b.ts"}
+           fs {"op":"write","path":"tools/b.ts","content":{"text":"evil"},"mode":"replace"}
+           show project/tools/b.ts"#,
+        &expected.join("\n"),
+    );
+}
+
 /// While a guest reads a file, the file becomes a link to a secret and back.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]

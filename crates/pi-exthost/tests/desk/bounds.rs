@@ -67,7 +67,12 @@ async fn guest_that_is_loaded_anew_again_and_again_leaves_nothing_behind() {
 async fn giant_parameters_and_giant_files_are_refused_with_a_word_about_the_bound() {
     let limits = Limits { params_bytes: 100, output_bytes: 10, ..Limits::default() };
     let stage = Stage::new(Plan { limits, ..Plan::default() });
-    let write = FsCall::Write { path: "f".to_owned(), content: Data(vec![0; 100]), mode: WriteMode::Replace };
+    let write = FsCall::Write {
+        path: "f".to_owned(),
+        content: Data(vec![0; 100]),
+        mode: WriteMode::Replace,
+        permissions: None,
+    };
     let error = stage.desk.call(Call::Fs(write), Terms::background()).await.expect_err("too large");
     assert_eq!(error.message, "the parameters have 101 bytes, and 100 is the limit; pass them in parts");
     std::fs::write(stage.path("project/g"), "01234567890").expect("a file");
@@ -109,7 +114,7 @@ async fn parameters_count_from_the_moment_they_are_handed_in_until_the_call_is_o
     let stage = Stage::new(Plan { limits, ..Plan::default() });
     let write = |bytes: usize| {
         let content = Data(vec![b'x'; bytes]);
-        Call::Fs(FsCall::Write { path: "f".to_owned(), content, mode: WriteMode::Replace })
+        Call::Fs(FsCall::Write { path: "f".to_owned(), content, mode: WriteMode::Replace, permissions: None })
     };
     let terms = || Terms::background();
     // Nothing of it has begun, and its bytes count.
@@ -151,7 +156,12 @@ async fn call_that_is_refused_for_its_bytes_does_not_wait_for_its_turn() {
     })
     .await
     .expect("it is at work");
-    let write = FsCall::Write { path: "f".to_owned(), content: Data(vec![0; 100]), mode: WriteMode::Replace };
+    let write = FsCall::Write {
+        path: "f".to_owned(),
+        content: Data(vec![0; 100]),
+        mode: WriteMode::Replace,
+        permissions: None,
+    };
     let refused = timeout(AGES, stage.desk.call(Call::Fs(write), Terms::background())).await.expect("at once");
     assert!(refused.expect_err("too much").message.contains("bytes of parameters"));
     drop(sleeping);

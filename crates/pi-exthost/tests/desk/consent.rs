@@ -1,14 +1,18 @@
 //! Being asked: once per capability, remembered as wished, and by nobody else than a person.
 
-use std::fs;
+use std::{fs, sync::Arc};
 
-use pi_exthost::{GrantsFile, Occasion, Terms, consent::Change, port::Settled};
-use pi_extproto::capability::Capability;
-use pi_policy::{Provenance, config::GrantEntry};
+use pi_exthost::{GrantsFile, Occasion, Terms, consent::Change, guests::Influenced, port::Settled};
+use pi_extproto::{capability::Capability, connector::tool::ToolUse};
+use pi_policy::{
+    Provenance,
+    config::{GrantEntry, ScopeEntry},
+};
 use pi_transcript::question::Question;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use crate::stage::{Plan, Rescue, Stage, check, chose};
+use crate::stage::{Plan, Rescue, Stage, check, chose, now};
 
 fn tool(name: &str) -> serde_json::Value {
     json!({ "name": name, "input": {} })
@@ -120,7 +124,7 @@ async fn grant_that_is_given_elsewhere_counts_at_the_next_call() {
         origin: None,
     };
     let file = GrantsFile::in_folder(&stage.path("agent"));
-    let changed = file.change("g1", Change::Allow(vec![grant])).expect("it is written");
+    let changed = file.change("g1", Change::Allow { grants: vec![grant], now: now() }).expect("it is written");
     assert_eq!((changed.added, changed.removed), (1, 0));
     assert!(read().await.error.is_none());
 }
@@ -274,7 +278,7 @@ async fn grant_for_another_of_the_name_is_told_and_does_not_count() {
     let grant =
         GrantEntry { capability: Capability::Read, methods: None, scope: None, versions: None, expires: None, origin };
     let file = GrantsFile::in_folder(&stage.path("agent"));
-    file.change("g1", Change::Allow(vec![grant])).expect("it is written");
+    file.change("g1", Change::Allow { grants: vec![grant], now: now() }).expect("it is written");
     let error = stage.ask("fs", json!({ "op": "read", "path": "f" })).await.error.expect("refused");
     let told = "the grant was given to another extension of this name, the one from /elsewhere/g1";
     assert!(error.message.contains(told), "{}", error.message);
@@ -290,11 +294,75 @@ fn forgotten_decisions_leave_nothing() {
     let grant =
         |capability| GrantEntry { capability, methods: None, scope: None, versions: None, expires: None, origin: None };
     let deny = |capability| pi_policy::config::DenyEntry { capability, methods: None, scope: None, versions: None };
-    file.change("g", Change::Allow(vec![grant(Capability::Read), grant(Capability::Exec)])).expect("written");
+    file.change("g", Change::Allow { grants: vec![grant(Capability::Read), grant(Capability::Exec)], now: now() })
+        .expect("written");
     file.change("g", Change::Deny(deny(Capability::Env))).expect("written");
     let forget =
         |capability: &str| file.change("g", Change::Forget(Capability::from(capability))).expect("written").removed;
     assert_eq!((forget("exec"), forget("exec"), forget("*")), (1, 0, 2));
     let left = file.read().expect("decisions");
     assert!(left.grants.is_empty() && left.denies.is_empty(), "{left:?}");
+}
+
+#[test]
+fn grant_takes_the_place_of_those_that_are_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = GrantsFile::in_folder(folder.path());
+    let commands = |command: &str| ScopeEntry { commands: Some(vec![command.to_owned()]), ..ScopeEntry::default() };
+    let grant = |capability, command, expires: Option<&str>| GrantEntry {
+        capability,
+        methods: None,
+        scope: Some(commands(command)),
+        versions: None,
+        expires: expires.map(str::to_owned),
+        origin: None,
+    };
+    let (past, future) = (Some("2020-01-01T00:00:00Z"), Some("2999-01-01T00:00:00Z"));
+    let old = vec![
+        grant(Capability::Exec, "ls", past),
+        grant(Capability::Exec, "git", future),
+        grant(Capability::Exec, "cp", None),
+    ];
+    let before = pi_policy::Moment::from_unix_millis(0);
+    file.change("g", Change::Allow { grants: old, now: before }).expect("written");
+    let new = vec![grant(Capability::Exec, "cat", None)];
+    let changed = file.change("g", Change::Allow { grants: new, now: now() }).expect("written");
+    assert_eq!((changed.added, changed.removed), (1, 0));
+    let kept = file.read().expect("decisions").grants["g"].iter().map(|grant| grant.scope.clone()).collect::<Vec<_>>();
+    assert_eq!(kept, ["git", "cp", "cat"].map(|command| Some(commands(command))));
+}
+
+#[test]
+fn grant_that_holds_is_blamed_before_one_that_is_over() {
+    let grants = json!([
+        { "capability": "exec", "expires": "2020-01-01T00:00:00Z" },
+        { "capability": "exec", "scope": { "commands": ["git log"] } },
+    ]);
+    check(
+        Plan { policy: json!({ "grants": { "g1": grants } }), ..Plan::default() },
+        r#"exec {"command":"true","args":[],"env":{},"stream":false}"#,
+        "denied Extension g1 wanted exec: true and may not (denied unless it is granted by name; what you granted does not cover \
+         it: commands git log and true do not match). To allow it: pi ext allow g1 exec --command true
+         1 calls, 0 unfinished, 1 denied, 0 failed",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_agent_does_for_a_guest_is_decided_and_recorded_as_its_own() {
+    let stage = Stage::new(Plan::default());
+    let guests = Arc::new(pi_exthost::Guests::none());
+    let ask = async |name: &str, input: serde_json::Value| {
+        let input = input.as_object().expect("an object").clone();
+        let influenced = Influenced { id: Some("c1".into()), call: ToolUse { name: name.to_owned(), input } };
+        guests.answer_for(&"g1".into(), influenced, &CancellationToken::new()).await.map_err(|error| error.message)
+    };
+    let path = stage.path("project/made").display().to_string();
+    let refused = ask("write", json!({ "path": path, "content": "x" })).await;
+    assert_eq!(refused, Err("extension g1 is not there any more".to_owned()));
+    stage.dispatcher.introduce(&guests);
+    assert_eq!(ask("write", json!({ "path": path, "content": "x" })).await, Ok(()));
+    assert!(!stage.path("project/made").exists(), "that is for the agent to do");
+    let refused = ask("bash", json!({ "command": "true" })).await.expect_err("exec is denied");
+    assert!(refused.contains("Extension g1 wanted exec: true and may not"), "{refused}");
+    assert_eq!(stage.ledger().await, "2 calls, 0 unfinished, 1 denied, 0 failed");
 }

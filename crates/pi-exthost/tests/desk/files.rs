@@ -161,3 +161,26 @@ fn denied_parts_of_a_folder_are_neither_seen_nor_removed() {
            2 calls, 0 unfinished, 0 denied, 1 failed"#,
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn file_is_made_with_its_permissions_and_told_its_times() {
+    check(
+        Plan::default(),
+        r#"fs {"op":"write","path":"f","content":{"text":"x"},"mode":"replace","permissions":384}
+           fs {"op":"set_times","path":"f","accessed_ms":1000,"modified_ms":1234567890123,"follow_links":true}
+           fs {"op":"stat","path":"f","follow_links":true}
+           fs {"op":"write","path":"g","content":{"text":"x"},"mode":"create_new","permissions":2496}
+           fs {"op":"set_times","path":"g","accessed_ms":0,"modified_ms":1000,"follow_links":false}
+           fs {"op":"stat","path":"g","follow_links":true}
+           fs {"op":"set_times","path":"none","accessed_ms":0,"modified_ms":0,"follow_links":true}"#,
+        r#"ok {}
+           ok {}
+           ok {"info":{"kind":"file","size":1,"modified_ms":1234567890123,"mode":33152}}
+           ok {}
+           ok {}
+           ok {"info":{"kind":"file","size":1,"modified_ms":1000,"mode":33216}}
+           io ENOENT: none: No such file or directory (os error 2)
+           7 calls, 0 unfinished, 0 denied, 1 failed"#,
+    );
+}

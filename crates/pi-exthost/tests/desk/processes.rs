@@ -11,6 +11,7 @@ use pi_extproto::{
     },
     host::{HostCall, stream},
 };
+use pi_tools::process::{Signal, Whom};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -28,6 +29,7 @@ fn shell(script: &str, stream: bool) -> Call {
         env: [("GREETING".to_owned(), "hello".to_owned())].into(),
         unset: None,
         bare: None,
+        announce: None,
         stdin: None,
         timeout_ms: None,
         max_output_bytes: None,
@@ -56,7 +58,7 @@ fn programs_run_without_a_shell_and_their_end_is_a_result() {
            ok {"stdout":{"text":"b\n"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
            ok {"stdout":{"text":"bhome\n"},"stderr":{"text":""},"exit":{"code":0,"killed":false},"truncated":false}
            io ENOENT: no-such-program: No such file or directory (os error 2)
-           ok {"stdout":{"text":"ROOT/project\n"},"stderr":{"text":""},"exit":{"killed":true},"truncated":false}
+           ok {"stdout":{"text":"ROOT/project\n"},"stderr":{"text":""},"exit":{"signal":"SIGTERM","killed":true},"truncated":false}
            9 calls, 0 unfinished, 0 denied, 1 failed"#,
     );
 }
@@ -292,4 +294,92 @@ async fn streamed_call_of_another_connector_is_refused() {
     assert_eq!(error.message, "the output of env does not come in pieces");
     assert!(feed.next().await.is_none());
     let _: Value = json!(error);
+}
+
+/// Ends in its own way when it is asked to.
+const TRAPS: &str = "trap 'echo asked; exit 7' TERM; echo ready; while :; do sleep 0.02; done";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn process_that_had_its_time_is_asked_to_end_before_it_is_killed() {
+    let stage = Stage::new(allowed());
+    let Call::Exec(mut command) = shell(TRAPS, false) else { panic!("a command") };
+    command.timeout_ms = Some(500);
+    let output = timeout(AGES, stage.desk.call(Call::Exec(command), Terms::background())).await.expect("in time");
+    let Ok(Output::Command(output)) = output else { panic!("{output:?}") };
+    assert_eq!(output.stdout.0.as_slice(), b"ready\nasked\n");
+    assert_eq!((output.exit.code, output.exit.killed), (Some(7), true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn process_is_told_by_name_and_answers_in_its_own_way() {
+    let stage = Stage::new(allowed());
+    let told = async |script: &str, signal| {
+        let mut feed = stage.desk.open(shell(script, true), Terms::background());
+        let mut said = String::new();
+        while let Some(item) = timeout(AGES, feed.next()).await.expect("it ends") {
+            match item.expect("no error") {
+                StreamItem::Piece(piece) => said.push_str(&String::from_utf8_lossy(&piece.data.0)),
+                StreamItem::End(end) => {
+                    let exit = end.exit.expect("a process");
+                    return format!("{said}{:?} {:?} {}", exit.code, exit.signal, exit.killed);
+                }
+                other @ StreamItem::Head(_) => panic!("{other:?}"),
+            }
+            if said == "ready\n" {
+                feed.reins().tell(signal, Whom::Process);
+            }
+        }
+        panic!("no end after {said}")
+    };
+    assert_eq!(told(TRAPS, Signal::Terminate).await, "ready\nasked\nSome(7) None false");
+    assert_eq!(told(TRAPS, Signal::Interrupt).await, "ready\nNone Some(\"SIGINT\") false");
+    assert_eq!(told(TRAPS, Signal::Kill).await, "ready\nNone Some(\"SIGKILL\") false");
+    let counts = "trap 'echo one; exit 1' USR1; echo ready; while :; do sleep 0.02; done";
+    assert_eq!(told(counts, Signal::User1).await, "ready\none\nSome(1) None false");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_call_does_not_wait_for_a_process_that_takes_its_time() {
+    let stage = Stage::new(allowed());
+    let terms = Terms::background();
+    let cancel = terms.cancel.clone();
+    let script = "trap 'sleep 0.4; echo late > late; exit' TERM; echo ready; while :; do sleep 0.02; done";
+    let mut feed = stage.desk.open(shell(script, true), terms);
+    let first = timeout(AGES, feed.next()).await.expect("in time");
+    assert!(matches!(first, Some(Ok(StreamItem::Piece(_)))), "{first:?}");
+    cancel.cancel();
+    let end = loop {
+        match timeout(AGES, feed.next()).await.expect("in time") {
+            // The shell may say what became of its `sleep`.
+            Some(Ok(StreamItem::Piece(_))) => {}
+            Some(Ok(StreamItem::End(end))) => break end,
+            other => panic!("{other:?}"),
+        }
+    };
+    let exit = end.exit.expect("a process");
+    assert_eq!((exit.code, exit.killed), (None, true));
+    let late = stage.path("project/late");
+    timeout(AGES, async {
+        while !late.exists() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await
+    .expect("it comes to its own end");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn process_that_runs_says_so_before_it_says_anything_if_asked_to() {
+    let stage = Stage::new(allowed());
+    let Call::Exec(mut command) = shell("cat", true) else { panic!("a command") };
+    command.announce = Some(true);
+    let (mut feed, intake) = stage.desk.open_to_write(Call::Exec(command), Terms::background());
+    let mut next =
+        async || match timeout(AGES, feed.next()).await.expect("in time").expect("an item").expect("no error") {
+            StreamItem::Piece(piece) => String::from_utf8(piece.data.0).expect("text"),
+            other => panic!("{other:?}"),
+        };
+    assert_eq!(next().await, "");
+    intake.write(b"fed".to_vec()).await.expect("it reads");
+    assert_eq!(next().await, "fed");
 }

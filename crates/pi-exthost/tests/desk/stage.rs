@@ -19,7 +19,7 @@ use pi_extproto::{
     capability::{Capability, CapabilityManifest, Declared},
     host::{HostCall, HostResult},
 };
-use pi_policy::{Evidence, Moment, Provenance, config};
+use pi_policy::{Evidence, Extent, Mark, Marks, Moment, PathStyle, Provenance, config};
 use pi_redact::{Options, Personal, Redactor};
 use pi_testkit::SessionDouble;
 use pi_tools::{Environment, Images, Registry, Settings, Shell, Withheld, files::FileQueue, files::Folders};
@@ -41,6 +41,8 @@ pub(crate) struct Plan {
     pub(crate) allowance: ledger::Allowance,
     pub(crate) segment_bytes: u64,
     pub(crate) traced: bool,
+    /// Files that others run.
+    pub(crate) programs: Vec<&'static str>,
 }
 
 impl Default for Plan {
@@ -58,6 +60,7 @@ impl Default for Plan {
             allowance: ledger::Allowance::default(),
             segment_bytes: 8 << 20,
             traced: false,
+            programs: Vec::new(),
         }
     }
 }
@@ -98,7 +101,17 @@ impl Stage {
         fs::write(at("home/.ssh/id_rsa"), "PRIVATE").expect("a file");
         fs::write(at("agent/auth.json"), "KEYS").expect("a file");
         fs::write(at("agent/extensions/g1/index.js"), "code").expect("a file");
-        let folders = Folders { project: at("project"), home: Some(at("home")), agent: Some(at("agent")) };
+        let marks = Marks::default();
+        let program = |path: &&str| Mark::program(PathStyle::HOST, at(path).to_str()?, Extent::File, Some("g2")).ok();
+        marks.set(plan.programs.iter().filter_map(program));
+        let folders = Folders {
+            project: at("project"),
+            home: Some(at("home")),
+            agent: Some(at("agent")),
+            session: Some(at("agent/sessions/own.jsonl")),
+            kept: vec![at("project/kept"), at("")],
+            marks,
+        };
         let session = SessionDouble::new(plan.answers);
         let settings = json!({ "extensions": { "policy": plan.policy } });
         let base = config::load(settings.to_string().as_bytes()).expect("settings").value;

@@ -24,6 +24,7 @@ async fn every_exchange_fits_the_schemas_and_holds_no_secret() {
         env: [].into(),
         unset: None,
         bare: None,
+        announce: None,
         stdin: None,
         timeout_ms: None,
         max_output_bytes: None,

@@ -41,7 +41,9 @@ async fn check_notice(fault: &str, incident: &str, time: Duration) {
 async fn check_guard(fault: &str, reason: &str) {
     let house = House::new(&[TRANSFORM, &format!("on tool_call\n{fault}"), TRANSFORM]);
     let (verdict, _) = house.fire("tool_call", &call(), &CancellationToken::new()).await;
-    assert_eq!(verdict, blocked("b", &format!("extension b failed: {reason}")), "{fault}");
+    let remedy = "; /reload starts it anew, and `pi ext disable b` goes on without it";
+    let remedy = if fault == "gone" { remedy } else { "" };
+    assert_eq!(verdict, blocked("b", &format!("extension b failed: {reason}{remedy}")), "{fault}");
     assert_eq!(house.incidents(), [format!("b at tool_call: {reason}")]);
     assert_eq!(house.heard(2), [""; 0]);
 }
@@ -173,7 +175,7 @@ async fn everything_can_be_done_from_a_task() {
     let task = tokio::spawn(async move {
         let never = CancellationToken::new();
         let event = || serde_json::from_value(call()).expect("a payload");
-        let verdict = house.guests.tool_call(event, &never).await;
+        let verdict = house.guests.tool_call(event, std::future::ready, &never).await;
         let (updates, _) = mpsc::channel(1);
         let invocation = ToolInvocation { call_id: "c".into(), name: "t".to_owned(), input: Object::new(), updates };
         let answer = house.guests.tool("t").expect("a tool").call(invocation, &never).await;

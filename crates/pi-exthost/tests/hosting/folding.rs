@@ -111,9 +111,57 @@ async fn first_block_wins_and_nobody_hears_the_call_after_it() {
 async fn arguments_are_handed_from_guest_to_guest() {
     let transform = |n: u64| outcome("tool_call", json!({ "action": "transform", "input": { "n": n } }));
     let input = json!({ "n": 2 });
-    let verdict = ToolCallVerdict::Transformed { by: b(), input: read(input.clone()) };
+    let verdict = ToolCallVerdict::Transformed { by: vec![a(), b()], input: read(input.clone()) };
     let seen = json!({ "toolName": "t", "toolCallId": "c", "input": input });
     check_chain("tool_call", call(), &[transform(1), transform(2)], Verdict::ToolCall(verdict), seen).await;
+}
+
+#[tokio::test]
+async fn arguments_that_stay_what_they_were_are_not_changed() {
+    let heard = json!({ "toolName": "t", "toolCallId": "c", "input": { "n": 1.0, "all": [{ "of": 2 }] } });
+    let transform = |input: &Value| outcome("tool_call", json!({ "action": "transform", "input": input }));
+    let same = json!({ "n": 1, "all": [{ "of": 2.0 }] });
+    let (verdict, _) = fold("tool_call", &heard, &[transform(&heard["input"]), transform(&same)]).await;
+    assert_eq!(verdict, Verdict::ToolCall(ToolCallVerdict::Proceed));
+    let less = json!({ "all": [{ "of": 2 }] });
+    let (verdict, _) = fold("tool_call", &heard, &[transform(&heard["input"]), transform(&less)]).await;
+    assert_eq!(verdict, Verdict::ToolCall(ToolCallVerdict::Transformed { by: vec![b()], input: read(less) }));
+}
+
+#[tokio::test]
+async fn calls_in_a_replaced_message_are_those_of_who_put_them_in_or_changed_them() {
+    let call = |id: &str, n: f64| json!({ "type": "toolCall", "id": id, "name": "t", "arguments": { "n": n } });
+    let message = |content: Value| {
+        json!({ "role": "assistant", "content": content, "api": "x", "provider": "x", "model": "x",
+            "usage": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+                "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 } },
+            "stopReason": "toolUse", "timestamp": 1 })
+    };
+    let text = || json!({ "type": "text", "text": "x" });
+    for (contents, expected) in [
+        // What is left as it was, left out or put elsewhere is nobody's.
+        (vec![json!([call("1", 1.0), text()])], vec![]),
+        (vec![json!([text(), call("2", 2.0)])], vec![]),
+        (vec![json!([call("2", 2.0), call("1", 1.0)])], vec![]),
+        (vec![json!([call("1", 7.0), call("2", 2.0)])], vec!["a 1 7.0"]),
+        (vec![json!([call("3", 1.0), call("2", 2.0)])], vec!["a 3 1.0"]),
+        // The same twice is one more.
+        (vec![json!([call("1", 1.0), call("1", 1.0)])], vec!["a 1 1.0"]),
+        // Each answers for what it made of what it heard.
+        (vec![json!([call("3", 1.0)]), json!([call("3", 1.0), text()])], vec!["a 3 1.0"]),
+        (vec![json!([call("1", 7.0)]), json!([call("1", 8.0)])], vec!["a 1 7.0", "b 1 8.0"]),
+    ] {
+        let data = json!({ "message": message(json!([call("1", 1.0), call("2", 2.0)])) });
+        let replace = |content| outcome("message", json!({ "action": "replace", "message": message(content) }));
+        let outcomes: Vec<Value> = contents.into_iter().map(replace).collect();
+        let (Verdict::Message(MessageVerdict::Replaced { calls, .. }), _) = fold("message_end", &data, &outcomes).await
+        else {
+            panic!("the message was replaced");
+        };
+        let told: Vec<String> =
+            calls.iter().map(|(by, call)| format!("{by} {} {}", call.id, call.arguments["n"])).collect();
+        assert_eq!(told, expected);
+    }
 }
 
 #[tokio::test]
@@ -192,7 +240,7 @@ async fn entries_of_a_turn_accumulate_and_the_last_wish_counts() {
 async fn message_is_replaced_by_one_of_its_role() {
     let message = |text: &str| json!({ "role": "user", "content": text, "timestamp": 1 });
     let replace = |text: &str| outcome("message", json!({ "action": "replace", "message": message(text) }));
-    let verdict = MessageVerdict::Replaced { by: b(), message: Box::new(Message::user("two", 1)) };
+    let verdict = MessageVerdict::Replaced { by: b(), message: Box::new(Message::user("two", 1)), calls: Vec::new() };
     let (data, seen) = (json!({ "message": message("hi") }), json!({ "message": message("two") }));
     check_chain("message_end", data, &[replace("one"), replace("two")], Verdict::Message(verdict), seen).await;
 }
@@ -318,7 +366,10 @@ async fn handlers_of_one_guest_are_heard_in_the_order_of_their_registration() {
     let script = format!("on tool_call\noutcome {}\non tool_call\noutcome {}", transform(1), transform(2));
     let house = House::new(&[&script]);
     let (verdict, _) = house.fire("tool_call", &call(), &CancellationToken::new()).await;
-    assert_eq!(verdict, Verdict::ToolCall(ToolCallVerdict::Transformed { by: a(), input: read(json!({ "n": 2 })) }));
+    assert_eq!(
+        verdict,
+        Verdict::ToolCall(ToolCallVerdict::Transformed { by: vec![a()], input: read(json!({ "n": 2 })) })
+    );
     let lines = house.heard(0);
     assert_eq!(lines.len(), 2);
     assert!(lines[1].contains(r#""input":{"n":1}"#), "{lines:?}");
@@ -356,7 +407,7 @@ async fn channel_is_heard_by_those_who_listen_to_it() {
 async fn event_is_not_made_when_nobody_listens() {
     let house = House::new(&["on tool_result"]);
     let never = CancellationToken::new();
-    let verdict = house.guests.tool_call(|| unreachable!("nobody listens"), &never).await;
+    let verdict = house.guests.tool_call(|| unreachable!("nobody listens"), std::future::ready, &never).await;
     assert_eq!(verdict, ToolCallVerdict::Proceed);
     house.guests.notice(Hook::AgentStart, || unreachable!("nobody listens"), &never).await;
 }

@@ -94,11 +94,16 @@ async fn first_registration_of_a_name_wins_and_the_collision_is_told() {
         name: name.to_owned(),
         kept: kept.into(),
         dropped: dropped.into(),
+        instead: None,
+    };
+    let renamed = |dropped: &str, instead: &str| Collision {
+        instead: Some(instead.to_owned()),
+        ..lost(Kind::Command, "go", "a", dropped)
     };
     let expected = [
         lost(Kind::Tool, "read", "a", "b"),
-        lost(Kind::Command, "go", "a", "b"),
-        lost(Kind::Command, "go", "a", "c"),
+        renamed("b", "go:2"),
+        renamed("c", "go:3"),
         lost(Kind::Shortcut, "ctrl+x", "b", "c"),
     ];
     assert_eq!(house.guests.collisions(), expected);
@@ -174,8 +179,8 @@ async fn everything_that_a_guest_asks_reaches_its_session_in_order() {
     let expected = [
         r#"a append note {"n":1}"#.to_owned(),
         "a append bare null".to_owned(),
-        format!("a send kind FollowUp {}", text("hello")),
-        format!("a start kind Steer {}", text("go")),
+        r#"a send kind FollowUp "hello""#.to_owned(),
+        r#"a start kind Steer "go""#.to_owned(),
         format!("a say NextTurn Verbatim {}", text("me")),
         r#"a label 00000001 "here""#.to_owned(),
         r#"a emit news {"x":null}"#.to_owned(),
@@ -240,14 +245,17 @@ async fn shortcuts_renderers_and_streams_go_to_their_guest() {
     let drawn = house.guests.render_message("card", rendering.clone(), &never).await;
     assert_eq!(drawn, Some(vec!["one".to_owned(), "two".to_owned()]));
     assert_eq!(house.guests.render_message("poem", rendering, &never).await, None);
-    let stream = async |provider: &str| {
+    let stream = async |guest: &str, provider: &str| {
         let (steps, _) = mpsc::channel(1);
         let (model, context, options) = (json!({}), json!({}), json!({}));
         let call = StreamCall { provider: provider.to_owned(), model, context, options, steps };
-        house.guests.stream(call, &never).await.map(|message| message.content)
+        house.guests.stream(&guest.into(), call, &never).await.map(|message| message.content)
     };
-    assert_eq!(stream("p").await, Ok(vec![Block::text("hi")]));
-    assert_eq!(stream("q").await, Err(Trouble::Fault(GuestFault::not_offered("provider q"))));
+    assert_eq!(stream("c", "p").await, Ok(vec![Block::text("hi")]));
+    for (guest, provider) in [("c", "q"), ("a", "p")] {
+        let missing = GuestFault::not_offered(format!("provider {provider}"));
+        assert_eq!(stream(guest, provider).await, Err(Trouble::Fault(missing)));
+    }
 }
 
 #[test]

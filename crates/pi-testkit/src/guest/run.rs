@@ -12,7 +12,7 @@ use pi_exthost::{
 };
 use pi_extproto::{
     Object,
-    connector::tool::{ContentBlock, TextBlock},
+    connector::tool::{Content, ContentBlock, TextBlock},
     hook::{DraftMessage, Outcome},
 };
 use pi_transcript::{AssistantMessageEvent, Block, Message, ToolOutput};
@@ -185,7 +185,12 @@ fn block(text: &str) -> ContentBlock {
 }
 
 fn draft(custom_type: &str, text: &str) -> DraftMessage {
-    DraftMessage { custom_type: custom_type.to_owned(), content: vec![block(text)], display: true, details: None }
+    DraftMessage {
+        custom_type: custom_type.to_owned(),
+        content: Content::Text(text.to_owned()),
+        display: true,
+        details: None,
+    }
 }
 
 fn output(text: &str) -> ToolOutput {
