@@ -259,6 +259,7 @@ export function make(native, flags) {
       const what = `the provider ${quoted(id)}`;
       if (!isObject(provider)) return refuse(what, "it needs a description: registerProvider(name, { baseUrl, api, apiKey, models })");
       if (provider.models !== undefined && !(Array.isArray(provider.models) && provider.models.every(isObject))) return refuse(what, "its models are no list of { id, name, … }");
+      if (isObject(provider.oauth)) withoutEffect(`oauth of ${what}`);
       providers.set(String(id), provider);
       changed();
     },
@@ -288,7 +289,7 @@ export function make(native, flags) {
       try {
         const params = { command: String(command), args: Array.from(args, String), cwd, env: env ?? {}, stdin, timeout_ms: timeout, max_output_bytes: maxBuffer, stream: false };
         const { stdout, stderr, exit, truncated } = await host.call("exec", params, { cancel: cancellation(signal) });
-        return { stdout: decode(stdout), stderr: decode(stderr), code: exit.code ?? (exit.killed ? 143 : 1), killed: exit.killed, truncated };
+        return { stdout: decode(stdout), stderr: decode(stderr), code: exit.code ?? (exit.killed ? 0 : 1), killed: exit.killed, truncated };
       } catch (fault) {
         if (fault.name !== "HostFault") throw fault;
         // A program that is not there says nothing, as in Pi; what the host refuses is said.
@@ -382,7 +383,10 @@ export function make(native, flags) {
   });
   const offerProvider = ([name, config]) => {
     const kept = Object.entries(config).filter(([key, value]) => !CONFIG_WITHHELD.has(key) && typeof value !== "function");
-    return { name, config: Object.fromEntries(kept), streams: canStream(config) };
+    // Nobody can sign in here, and a request without a key is no request that the provider answers.
+    const isKeyless = isObject(config.oauth) && !config.apiKey && config.headers === undefined && typeof config.streamSimple !== "function";
+    if (isKeyless) kept.push(["oauth", true]);
+    return { name, config: Object.fromEntries(kept), streams: !isKeyless && canStream(config) };
   };
   const heard = () => {
     const counts = [...hooks].map(([name, list]) => [name, list.length]).filter(([, count]) => count > 0);
@@ -404,8 +408,6 @@ export function make(native, flags) {
     unusable,
   });
 
-  // Where a handler may change the event in place, how it was.
-  const before = (hook, event) => (hook === "before_provider_headers" ? { ...event.headers } : undefined);
   const answer = async (hook, given, event, kept) => {
     const result = await given;
     // An extension that runs shell commands in its own way is given this one to run.
@@ -439,8 +441,8 @@ export function make(native, flags) {
     event.type = entry.name;
     if (hook === "message_update") complete(event, index);
     if (hook === "session_before_compact" || hook === "session_before_tree") event.signal = signalOf(job);
-    const kept = before(hook, event);
-    const result = entry.fn(event, context.event(job));
+    const kept = part("outcome").before(hook, event);
+    const result = entry.fn(event, hook === "before_agent_start" ? context.start(job, event.systemPrompt) : context.event(job));
     return isThenable(result) || hook === "user_bash" ? answer(hook, result, event, kept) : outcomeOf(hook, result, event, kept);
   };
 

@@ -1,7 +1,14 @@
 // `ctx`: what a handler, a tool or a command is given beside its event.
 import host from "pi:host";
 import { cancellation, withoutEffect } from "pi:api/ui";
-import { assumed } from "pi:shim/assumed";
+
+const orNothing = (method, params) => {
+  try {
+    return host.callSync(method, params);
+  } catch {
+    return undefined;
+  }
+};
 
 const MODE = { terminal: "tui", server: "rpc", json: "json", print: "print" };
 
@@ -57,7 +64,10 @@ export function contexts({ made, check, ui, signalOf, say }) {
       return now().thinking_level;
     },
     get scopedModels() {
-      return assumed("ctx.scopedModels", []);
+      check();
+      // Copies of a context read it too: what may not be known is as if nothing were chosen.
+      const scoped = orNothing("session", { op: "get_scoped_models" })?.models ?? [];
+      return scoped.map(({ info: model, thinking_level }) => (thinking_level === undefined ? { model } : { model, thinkingLevel: thinking_level }));
     },
     isIdle: () => now().is_idle,
     hasPendingMessages: () => now().has_pending_messages,
@@ -75,12 +85,13 @@ export function contexts({ made, check, ui, signalOf, say }) {
       later("compact", { instructions: customInstructions }).then(({ result }) => onComplete?.(result), (fault) => onError?.(fault));
     },
     get tools() {
-      return session("get_tools").tools;
+      return session("get_tools").tools.map(({ is_active: isActive, ...tool }) => ({ ...tool, isActive }));
     },
     async executeTool(name, args, { signal, onUpdate } = {}) {
       check();
       if (typeof onUpdate === "function") withoutEffect("onUpdate of ctx.executeTool");
-      return host.call("tool", { name: String(name), input: args ?? {} }, { cancel: cancellation(signal) });
+      const { is_error: isError, ...result } = await host.call("tool", { name: String(name), input: args ?? {} }, { cancel: cancellation(signal) });
+      return { ...result, isError };
     },
   };
 
@@ -113,6 +124,8 @@ export function contexts({ made, check, ui, signalOf, say }) {
   const withSignal = (members, job) => made(members, () => signalOf(job));
   return {
     event: (job) => withSignal(event, job),
+    // What those before it made of the system prompt is not the session's yet.
+    start: (job, prompt) => withSignal([...event, ...parts({ getSystemPrompt: () => (check(), prompt) })], job),
     command: (job) => withSignal(command, job),
   };
 }

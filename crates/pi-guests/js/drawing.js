@@ -2,7 +2,6 @@
 import host, { describe, request } from "pi:host";
 import { theme } from "pi:api/theme";
 import { withoutEffect } from "pi:api/ui";
-import { assumed } from "pi:shim/assumed";
 
 const open = new Map();
 
@@ -46,13 +45,8 @@ const orNothing = (method, params) => {
   }
 };
 
-// The branch of the folder of the session, if a repository lies in it; "detached" without one.
-function gitBranch() {
-  const head = orNothing("fs", { op: "read", path: ".git/HEAD" })?.content;
-  if (head !== undefined) return /^ref: refs\/heads\/(.+)/.exec(host.utf8Decode(head, false).trim())?.[1] ?? "detached";
-  // Of a worktree and of a folder in a repository, it stands outside the project, where nobody looks.
-  return assumed("footerData.getGitBranch outside the root of a repository", null);
-}
+// The branch of the repository in which the folder of the session lies; "detached" without one.
+const gitBranch = () => orNothing("session", { op: "get_git_branch" })?.branch ?? null;
 
 const providerCount = () => new Set((orNothing("session", { op: "get_models" })?.models ?? []).filter(({ is_usable }) => is_usable).map(({ provider }) => provider)).size;
 

@@ -205,6 +205,8 @@ export function start(native) {
         // To a process that was opened to be written to: one piece after the other, until the end.
         write: (bytes) => send((id) => native.writeTo(id, feed, bytes)),
         end: () => native.endInput(feed),
+        // By the name of a signal, to the process itself or to its group.
+        signal: (name, isGroup) => native.signalTo(feed, name, isGroup === true),
       });
     },
     cancelToken() {

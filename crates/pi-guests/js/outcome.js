@@ -15,10 +15,21 @@ export function blocks(content) {
   });
 }
 
-/** A message of the extension's own type. */
+/** A message of the extension's own type. Text stays text: whoever draws or reads the message finds what was given. */
 export function draft({ customType, content, display, details }) {
-  return { custom_type: customType === undefined || customType === null ? "" : String(customType), content: blocks(content), display: display ?? false, details };
+  const said = typeof content === "string" ? content : blocks(content);
+  return { custom_type: customType === undefined || customType === null ? "" : String(customType), content: said, display: display ?? false, details };
 }
+
+// Texts are not copied, so this costs little beside the way into the engine; what is the same need not go back.
+const isObject = (value) => value !== null && typeof value === "object";
+const copyOf = (value) => (!isObject(value) ? value : Array.isArray(value) ? value.map(copyOf) : Object.fromEntries(Object.entries(value).map(([name, member]) => [name, copyOf(member)])));
+function isAs(value, copy) {
+  if (!isObject(value) || !isObject(copy)) return value === copy;
+  const names = Object.keys(copy);
+  return Array.isArray(value) === Array.isArray(copy) && Object.keys(value).length === names.length && names.every((name) => Object.hasOwn(value, name) && isAs(value[name], copy[name]));
+}
+const kept = (it) => ({ it, was: copyOf(it) });
 
 const paths = (given) => (given === undefined || given === null ? [] : typeof given === "string" ? [given] : Array.from(given, String));
 
@@ -56,9 +67,10 @@ const families = {
     if (result?.block) return { action: "block", reason: result.reason, terminate: result.terminate === true };
     return { action: "transform", input: event.input };
   },
-  tool_result(result) {
-    if (result === undefined || result === null) return { action: "continue" };
-    const { content, details, isError } = result;
+  tool_result(result, _, before) {
+    const { content = before.it.content, details = before.it.details, isError } = result ?? {};
+    const isGiven = [result?.content, result?.details, isError].some((given) => given !== undefined);
+    if (!isGiven && isAs({ content, details }, before.was)) return { action: "continue" };
     return { action: "transform", content: content === undefined ? undefined : blocks(content), details, is_error: isError };
   },
   bash(result) {
@@ -66,8 +78,14 @@ const families = {
     const { output, exitCode, cancelled, truncated, fullOutputPath } = result.result;
     return { action: "handled", output: output ?? "", exit_code: exitCode ?? undefined, cancelled: cancelled === true, truncated: truncated === true, full_output_path: fullOutputPath };
   },
-  context: (result) => (result?.messages === undefined ? { action: "continue" } : { action: "replace", messages: result.messages }),
-  request: (result) => (result === undefined ? { action: "continue" } : { action: "replace", payload: result }),
+  context(result, _, before) {
+    const messages = result?.messages ?? before.it;
+    return !result?.messages && isAs(messages, before.was) ? { action: "continue" } : { action: "replace", messages };
+  },
+  request(result, _, before) {
+    const payload = result === undefined ? before.it : result;
+    return result === undefined && isAs(payload, before.was) ? { action: "continue" } : { action: "replace", payload };
+  },
   // Handlers change the headers in place, and some return them.
   headers(result, event, before) {
     const after = result?.headers ?? event.headers;
@@ -92,13 +110,23 @@ const FAMILY = {
   before_provider_request: "request", before_provider_headers: "headers", cache_warming_decision: "warming",
 };
 
-/** The outcome of an event. `before` is what a handler could change in place, as it was. */
+// What is changed in place counts also where nothing is returned, and there what is the same is no change.
+const IN_PLACE = new Set(["tool_call", "headers", "tool_result", "context", "request"]);
+
+/** What handlers of an event may change in place, from before they are called. As in Pi it is not what they put in its place. */
+export function before(hook, event) {
+  const family = FAMILY[hook];
+  if (family === "headers") return { ...event.headers };
+  if (family === "tool_result") return kept({ content: event.content, details: event.details });
+  if (family === "context") return kept(event.messages);
+  return family === "request" ? kept(event.payload) : undefined;
+}
+
+/** The outcome of an event, with what `before` told of it. */
 export function outcomeOf(hook, result, event, before) {
   const family = FAMILY[hook];
   if (family === undefined) return nothing;
-  // What is changed in place counts also where nothing is returned.
-  const inPlace = family === "tool_call" || family === "headers";
-  if (!inPlace && (result === undefined || (result === null && family !== "request"))) return nothing;
+  if (!IN_PLACE.has(family) && (result === undefined || result === null)) return nothing;
   const outcome = families[family](result, event, before);
   return outcome === undefined ? nothing : { family, outcome };
 }

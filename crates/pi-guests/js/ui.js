@@ -118,8 +118,7 @@ export function makeUi(native) {
     setTitle: (title) => tell({ op: "set_title", title: String(title) }),
     setWorkingMessage: (text) => tell({ op: "set_working_message", text: text === undefined || text === null ? undefined : String(text) }),
     setEditorText: write,
-    // Only the client knows where its cursor is: what is pasted stands behind what is written.
-    pasteToEditor: (text) => write(written() + String(text)),
+    pasteToEditor: (text) => void orNothing({ op: "paste_to_editor", text: String(text) }),
     getEditorText: written,
     setFooter: (factory) => drawing().chrome("footer", factory),
     setHeader: (factory) => drawing().chrome("header", factory),

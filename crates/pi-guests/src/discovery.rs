@@ -4,6 +4,7 @@
 //! It looks at names and at `package.json`, and runs nothing. What a project brings is left out until it is trusted, and
 //! whatever is left out is told.
 
+mod npm;
 mod package;
 
 use std::{
@@ -16,10 +17,10 @@ use serde_json::Value;
 
 use pi_exthost::launcher::{Provenance, Source};
 
-use crate::launcher::packed::is_packed;
+use crate::{launcher::packed::is_packed, mcp::Origin};
 
-pub use self::package::PackageFault;
 use self::package::{Package, read_manifest};
+pub use self::{npm::Npm, package::PackageFault};
 
 /// Where to look.
 #[derive(Debug, Clone)]
@@ -30,6 +31,17 @@ pub struct Places {
     pub is_trusted: bool,
     pub agent: Option<PathBuf>,
     pub home: Option<PathBuf>,
+    pub npm: Npm,
+}
+
+impl Places {
+    /// Whether a real path is the project's: code in its folder is, whoever names it. The agent directory is not, wherever it is.
+    pub fn is_of_project(&self, real: &Path) -> bool {
+        let lies_in = |folder: &Path| {
+            folder.canonicalize().is_ok_and(|folder| real.starts_with(folder)) || real.starts_with(folder)
+        };
+        lies_in(&self.directory) && !self.agent.as_deref().is_some_and(lies_in)
+    }
 }
 
 /// What somebody wants beside what is found.
@@ -50,9 +62,18 @@ pub struct Listed {
     pub entry: Value,
     /// The folder that it is relative to.
     pub folder: PathBuf,
-    pub is_package: bool,
-    /// Whether the project says it.
-    pub is_projects: bool,
+    pub kind: Kind,
+    /// Who says it.
+    pub origin: Origin,
+}
+
+/// Of which list an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `extensions`.
+    Extension,
+    /// `packages`: an entry point of its own needs no `pi` manifest.
+    Package,
 }
 
 /// What was found, in the order in which it is loaded.
@@ -88,17 +109,18 @@ const INDEXES: [&str; 4] = ["index.ts", "index.js", "index.mts", "index.mjs"];
 /// Looks everywhere. The same file is loaded once, where it was found first.
 pub fn discover(places: &Places, wanted: &Wanted) -> Discovered {
     let mut search = Search { places, found: Discovered::default(), seen: BTreeSet::new(), withheld: Vec::new() };
+    // As in Pi: what somebody names for this run comes before what is there anyway.
+    for name in &wanted.named {
+        search.named(name);
+    }
     if !wanted.only_named {
-        search.folder(&places.directory.join(".pi/extensions"), true);
+        search.folder(&places.directory.join(".pi/extensions"), Origin::Project);
         if let Some(agent) = &places.agent {
-            search.folder(&agent.join("extensions"), false);
+            search.folder(&agent.join("extensions"), Origin::Person);
         }
         for listed in &wanted.listed {
             search.listed(listed);
         }
-    }
-    for name in &wanted.named {
-        search.named(name);
     }
     if !search.withheld.is_empty() {
         let names = std::mem::take(&mut search.withheld);
@@ -117,7 +139,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// One level deep, in the order of names.
     #[expect(clippy::disallowed_methods, reason = "looking for extensions is reading folders")]
-    fn folder(&mut self, folder: &Path, is_projects: bool) {
+    fn folder(&mut self, folder: &Path, origin: Origin) {
         // A folder that is not there holds nothing.
         let Ok(entries) = fs::read_dir(folder) else { return };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -126,23 +148,23 @@ impl Search<'_> {
             let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             if !is_hidden {
                 // What is no extension may lie beside those that are.
-                self.found_in(&path, is_projects);
+                self.found_in(&path, origin);
             }
         }
     }
 
     /// Adds what is at a path; whether there was anything.
-    fn found_in(&mut self, path: &Path, is_projects: bool) -> bool {
+    fn found_in(&mut self, path: &Path, origin: Origin) -> bool {
         if path.is_file() {
             let is_extension = path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
                 && !path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".d.ts"));
             if is_extension {
-                self.add(path, is_projects);
+                self.add(path, origin);
             }
             return is_extension;
         }
         match read_manifest(path) {
-            Ok(Some(package)) if package.has_manifest() => return self.package(&package, &[], is_projects),
+            Ok(Some(package)) if package.has_manifest() => return self.package(&package, &[], origin),
             Ok(_) => {}
             Err(fault) => {
                 self.found.notices.push(fault.into());
@@ -150,35 +172,44 @@ impl Search<'_> {
             }
         }
         if path.join("extension.json").is_file() || is_packed(path) {
-            self.add(path, is_projects);
+            self.add(path, origin);
             return true;
         }
         let index = INDEXES.iter().map(|name| path.join(name)).find(|path| path.is_file());
         if let Some(index) = &index {
-            self.add(index, is_projects);
+            self.add(index, origin);
         }
         index.is_some()
     }
 
-    fn package(&mut self, package: &Package, filters: &[String], is_projects: bool) -> bool {
+    fn package(&mut self, package: &Package, filters: &[String], origin: Origin) -> bool {
         let entries = package.extensions(filters);
         for entry in &entries {
-            self.add(entry, is_projects);
+            self.add(entry, origin);
         }
         !entries.is_empty()
     }
 
-    fn add(&mut self, path: &Path, is_projects: bool) {
+    fn add(&mut self, path: &Path, origin: Origin) {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if !self.seen.insert(real.clone()) {
+        // What is withheld is not loaded from here, and may still be found where the person put it.
+        if origin == Origin::Project && !self.places.is_trusted {
+            self.withhold(path, &real);
             return;
         }
-        if is_projects && !self.places.is_trusted {
-            self.withheld.push(shorten(&real, &self.places.directory));
+        if !self.seen.insert(real.clone()) {
             return;
         }
         // Whatever is loaded was installed by the person, or came with a project that they trust.
         self.found.sources.push(Source { path: real, provenance: Provenance::Trusted });
+    }
+
+    fn withhold(&mut self, path: &Path, real: &Path) {
+        // A link is told by its own name: what it leads to is not the project's.
+        let name = shorten(if self.places.is_of_project(real) { real } else { path }, &self.places.directory);
+        if !self.withheld.contains(&name) {
+            self.withheld.push(name);
+        }
     }
 
     fn listed(&mut self, listed: &Listed) {
@@ -202,20 +233,20 @@ impl Search<'_> {
             return;
         }
         let name = name.strip_prefix('+').unwrap_or(name);
-        self.named_in(name, &listed.folder, &filters, listed.is_package, listed.is_projects);
+        self.named_in(name, &listed.folder, &filters, listed.kind, listed.origin);
     }
 
     fn named(&mut self, name: &str) {
         let folder = self.places.directory.clone();
-        self.named_in(name, &folder, &[], false, false);
+        self.named_in(name, &folder, &[], Kind::Extension, Origin::Person);
     }
 
-    fn named_in(&mut self, name: &str, folder: &Path, filters: &[String], is_package: bool, is_projects: bool) {
+    fn named_in(&mut self, name: &str, folder: &Path, filters: &[String], kind: Kind, origin: Origin) {
         if let Some(package) = name.strip_prefix("npm:") {
-            return self.npm(name, package, filters, is_projects);
+            return self.npm(name, package, filters, origin);
         }
         if let Some(place) = name.strip_prefix("git:").or_else(|| name.contains("://").then_some(name)) {
-            return self.git(name, place, filters, is_projects);
+            return self.git(name, place, filters, origin);
         }
         let path = self.at(name, folder);
         if !path.exists() {
@@ -224,8 +255,10 @@ impl Search<'_> {
         }
         let before = self.found.notices.len();
         let is_found = match read_manifest(&path) {
-            Ok(Some(package)) if is_package || package.has_manifest() => self.package(&package, filters, is_projects),
-            Ok(_) => self.found_in(&path, is_projects) || self.all_in(&path, is_projects),
+            Ok(Some(package)) if kind == Kind::Package || package.has_manifest() => {
+                self.package(&package, filters, origin)
+            }
+            Ok(_) => self.found_in(&path, origin) || self.all_in(&path, origin),
             Err(fault) => {
                 self.found.notices.push(fault.into());
                 true
@@ -237,20 +270,27 @@ impl Search<'_> {
     }
 
     /// A folder of extensions, such as one that somebody points to.
-    fn all_in(&mut self, path: &Path, is_projects: bool) -> bool {
+    fn all_in(&mut self, path: &Path, origin: Origin) -> bool {
         let before = (self.found.sources.len(), self.withheld.len());
-        self.folder(path, is_projects);
+        self.folder(path, origin);
         before != (self.found.sources.len(), self.withheld.len())
     }
 
-    fn npm(&mut self, source_name: &str, package: &str, filters: &[String], is_projects: bool) {
+    fn npm(&mut self, source_name: &str, package: &str, filters: &[String], origin: Origin) {
         // A version behind the name says what to install, and that is done.
         let name = package.get(1..).and_then(|rest| rest.find('@')).map_or(package, |at| &package[..=at]);
-        let project = self.places.directory.join(".pi/npm");
         let own = self.places.agent.iter().map(|agent| agent.join("npm"));
-        let folders: Vec<PathBuf> =
-            std::iter::once(project).chain(own).chain([self.places.directory.clone()]).collect();
-        let found = folders.iter().map(|folder| folder.join("node_modules").join(name)).find(|path| path.is_dir());
+        let (inside, beside) = (self.places.directory.join(".pi/npm"), self.places.directory.clone());
+        let folders: Vec<PathBuf> = match origin {
+            // A package of the same name in the project does not take the place of the one that the person means.
+            Origin::Person => own.chain([inside, beside]).collect(),
+            Origin::Project => std::iter::once(inside).chain(own).chain([beside]).collect(),
+        };
+        let installed = |folder: PathBuf| Some(folder.join(name)).filter(|path| path.is_dir());
+        let found = folders.iter().find_map(|folder| installed(folder.join("node_modules")));
+        // Where Pi installs what a person adds. A project does not choose what stands there.
+        let found =
+            found.or_else(|| self.places.npm.roots(self.places.home.as_deref()).into_iter().find_map(installed));
         let Some(path) = found else {
             let folder =
                 self.places.agent.as_ref().map_or_else(String::new, |agent| agent.join("npm").display().to_string());
@@ -259,21 +299,21 @@ impl Search<'_> {
             return;
         };
         // Code in the folder of a project is the project's, whoever names it.
-        let is_projects = is_projects || path.starts_with(&self.places.directory);
+        let origin = if self.places.is_of_project(&path) { Origin::Project } else { origin };
         match read_manifest(&path) {
-            Ok(Some(package)) if self.package(&package, filters, is_projects) => {}
+            Ok(Some(package)) if self.package(&package, filters, origin) => {}
             Ok(_) => self.found.notices.push(Notice::NoExtension(source_name.to_owned())),
             Err(fault) => self.found.notices.push(fault.into()),
         }
     }
 
-    fn git(&mut self, source_name: &str, place: &str, filters: &[String], is_projects: bool) {
+    fn git(&mut self, source_name: &str, place: &str, filters: &[String], origin: Origin) {
         let bare = place.trim_start_matches("https://").trim_start_matches("ssh://").trim_start_matches("git@");
         let bare = bare.split('@').next().unwrap_or(bare).trim_end_matches(".git").replace(':', "/");
         let is_plain = Path::new(&bare).components().all(|part| matches!(part, Component::Normal(_)));
         let path = self.places.agent.as_ref().filter(|_| is_plain).map(|agent| agent.join("git").join(&bare));
         match path.filter(|path| path.is_dir()).map(|path| read_manifest(&path)) {
-            Some(Ok(Some(package))) if self.package(&package, filters, is_projects) => {}
+            Some(Ok(Some(package))) if self.package(&package, filters, origin) => {}
             Some(Ok(_)) => self.found.notices.push(Notice::NoExtension(source_name.to_owned())),
             Some(Err(fault)) => self.found.notices.push(fault.into()),
             None => self.found.notices.push(Notice::NotCloned(source_name.to_owned())),

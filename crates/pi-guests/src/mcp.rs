@@ -23,10 +23,11 @@ mod prepare;
 mod reading;
 mod relaxed;
 mod sdk;
+mod written;
 
 pub use self::{
     entry::{Origin, Route, Server},
-    expansion::ExpansionFault,
+    expansion::{ExpansionFault, Variables},
     guest::{McpGuest, Program, Standing, Weight},
     limits::Limits,
     link::{About, LinkFault},

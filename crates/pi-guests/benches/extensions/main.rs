@@ -1,8 +1,9 @@
 //! What extensions cost: starting one, calling its tool, telling twenty of them something, keeping one.
 //!
 //! `start_hello` is everything from a file on the disk to a guest that has registered its tool, with code that was built
-//! before. `tool_call` goes through the guests of a session, with its ledger; `tool_call_reading` also reads a file, through
-//! dispatcher and policy. `bare_call` is the same call of the same JavaScript on a thread with an engine and nothing else.
+//! before. `tool_call` goes through the guests of a session, with its ledger, and asks its host for nothing;
+//! `tool_call_asking` also asks for a variable and `tool_call_reading` for a file, through dispatcher and policy.
+//! `bare_call` is the first of these, of the same JavaScript, on a thread with an engine and nothing else.
 //! Published packages are measured where `PI_BENCH_PACKAGES` names a folder of them, as `cargo xtask bench` does.
 //!
 //! What a tool answered is compared with what it must answer, each time: a call that became fast by doing something else
@@ -33,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{bare::Bare, stage::Stage};
 
-/// A tool that greets, one that reads a file, one that tells how far it is, and a handler.
+/// A tool that greets, one that asks for a variable, one that reads a file, one that tells how far it is, and a handler.
 const HELLO: &str = r#"
 import { readFileSync } from "node:fs";
 const text = (said) => ({ content: [{ type: "text", text: said }], details: {} });
@@ -42,6 +43,7 @@ export default function (pi) {
         name, label: name, description: "A tool", parameters: { type: "object", properties: { name: { type: "string" } } }, execute,
     });
     tool("hello", async (id, params) => text(`Hello, ${params.name}!`));
+    tool("ask", async (id, params) => text(process.env.PATH === undefined ? "no path" : "a path"));
     tool("look", async (id, params) => text(readFileSync("note.txt", "utf8")));
     tool("stream", async (id, params, signal, onUpdate) => {
         for (let at = 0; at < 1000; at++) onUpdate(text(`${at}`));
@@ -113,12 +115,16 @@ fn calls(criterion: &mut Criterion) {
     group.bench_function("tool_call", |bencher| {
         bencher.iter(|| stage.runtime.block_on(call(&guests, "hello", "Hello, you!")));
     });
+    group.bench_function("tool_call_asking", |bencher| {
+        bencher.iter(|| stage.runtime.block_on(call(&guests, "ask", "a path")));
+    });
     group.bench_function("tool_call_reading", |bencher| {
         bencher.iter(|| stage.runtime.block_on(call(&guests, "look", stage::NOTE)));
     });
     group.finish();
     distribution(&stage.runtime, "bare_call", bare_call);
     distribution(&stage.runtime, "tool_call", async || call(&guests, "hello", "Hello, you!").await);
+    distribution(&stage.runtime, "tool_call_asking", async || call(&guests, "ask", "a path").await);
     distribution(&stage.runtime, "tool_call_reading", async || call(&guests, "look", stage::NOTE).await);
 }
 

@@ -123,7 +123,7 @@ impl Stage {
                 redactor,
             },
             queue: Arc::new(FileQueue::default()),
-            folders: Folders { project: folder.join("project"), home: None, agent: None },
+            folders: Folders { project: folder.join("project"), home: None, agent: None, ..Folders::default() },
             variables: ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default())).into(),
             resolver: Arc::new(SystemResolver),
             proxy: None,

@@ -7,9 +7,13 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use pi_exthost::{
     GuestFault,
+    comparison::{is_same, is_same_value},
     guest::{Suggestion, ToolAnswer},
 };
-use pi_extproto::hook::{Outcome, ToolCallOutcome, event::Event};
+use pi_extproto::hook::{
+    Outcome, ToolCallOutcome, ToolResultOutcome, ToolResultPatch,
+    event::{Event, payload::ToolResultEvent},
+};
 use pi_transcript::{AssistantMessageEvent, ToolOutput};
 use tokio::sync::mpsc;
 
@@ -143,15 +147,28 @@ fn read(task: &Task, value: Value<'_>) -> std::result::Result<Answer, GuestFault
     }
 }
 
-/// Handlers may change the arguments of a tool in place, so they are always told; that they are the same is no change.
+/// Handlers may change these in place, so they are told with all that they hold; what is the same is no change.
 fn without_noise(event: &Event, outcome: Outcome) -> Outcome {
-    match (event, &outcome) {
+    match (event, outcome) {
         (Event::ToolCall(event), Outcome::ToolCall(ToolCallOutcome::Transform { input }))
-            if input.as_object() == Some(&event.input) =>
+            if input.as_object().is_some_and(|input| is_same(input, &event.input)) =>
         {
             Outcome::ToolCall(ToolCallOutcome::Continue)
         }
-        _ => outcome,
+        (Event::ToolResult(event), Outcome::ToolResult(ToolResultOutcome::Transform(patch))) => {
+            Outcome::ToolResult(without_same(event, patch))
+        }
+        (_, outcome) => outcome,
+    }
+}
+
+fn without_same(event: &ToolResultEvent, patch: ToolResultPatch) -> ToolResultOutcome {
+    let ToolResultPatch { content, details, is_error } = patch;
+    let content = content.filter(|content| *content != event.content);
+    let details = details.filter(|new| !event.details.as_ref().is_some_and(|old| is_same_value(new, old)));
+    match (content, details, is_error) {
+        (None, None, None) => ToolResultOutcome::Continue,
+        (content, details, is_error) => ToolResultOutcome::Transform(ToolResultPatch { content, details, is_error }),
     }
 }
 

@@ -13,6 +13,7 @@ use pi_extproto::{
     host::{ErrorCode, HostError},
     log::{Level, LogEntry, LogEvent, LogNote},
 };
+use pi_tools::process::{Signal, Whom};
 use pi_transcript::question::WidgetPlacement;
 
 use super::{
@@ -28,9 +29,6 @@ use super::{
     value::{Reader, to_js},
     zones,
 };
-
-/// Members of parameters that hold bytes.
-const BYTES: &[&str] = &["content", "stdin", "body"];
 
 /// The functions, in one object.
 pub(super) fn functions<'js>(ctx: &Ctx<'js>, room: &Rc<Room>, place: &Place) -> Result<Object<'js>> {
@@ -68,14 +66,18 @@ fn read_call(method: &str, params: Value<'_>) -> std::result::Result<Call, HostE
     let wrong = |unfit: super::value::Unfit| refused(ErrorCode::InvalidRequest, format!("{method}: {unfit}"));
     macro_rules! read {
         ($variant:ident) => {
-            serde::Deserialize::deserialize(Reader::with_bytes_in(params, BYTES)).map(Call::$variant).map_err(wrong)
+            read!($variant, &[])
+        };
+        // Members that hold bytes; text is one way to give them.
+        ($variant:ident, $bytes:expr) => {
+            serde::Deserialize::deserialize(Reader::with_bytes_in(params, $bytes)).map(Call::$variant).map_err(wrong)
         };
     }
     match Method::from(method) {
         Method::Tool => read!(Tool),
-        Method::Exec => read!(Exec),
-        Method::Fs => read!(Fs),
-        Method::Http => read!(Http),
+        Method::Exec => read!(Exec, &["stdin"]),
+        Method::Fs => read!(Fs, &["content"]),
+        Method::Http => read!(Http, &["body"]),
         Method::Session => read!(Session),
         Method::Ui => read!(Ui),
         Method::Events => read!(Events),
@@ -203,8 +205,11 @@ fn feeds<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
             }
         });
         let slot = match opened {
-            Ok((feed, intake)) => FeedSlot { feed: Some(Reading::new(feed, is_unpacked)), intake, fault: None, cancel },
-            Err(fault) => FeedSlot { feed: None, intake: None, fault: Some(fault), cancel },
+            Ok((feed, intake)) => {
+                let reins = Some(feed.reins());
+                FeedSlot { feed: Some(Reading::new(feed, is_unpacked)), intake, reins, fault: None, cancel }
+            }
+            Err(fault) => FeedSlot { feed: None, intake: None, reins: None, fault: Some(fault), cancel },
         };
         here.feeds.borrow_mut().insert(id, slot);
         Ok(())
@@ -258,6 +263,17 @@ fn feeds<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> Result<(
         }
     };
     native.set("endInput", Function::new(ctx.clone(), end)?)?;
+
+    let here = Rc::clone(room);
+    let tell = move |ctx: Ctx<'js>, feed: u64, name: String, is_group: bool| -> Result<()> {
+        let unknown = || Exception::throw_type(&ctx, &format!("there is no signal {name}"));
+        let signal = Signal::named(&name).ok_or_else(unknown)?;
+        if let Some(reins) = here.feeds.borrow().get(&feed).and_then(|slot| slot.reins.as_ref()) {
+            reins.tell(signal, if is_group { Whom::Group } else { Whom::Process });
+        }
+        Ok(())
+    };
+    native.set("signalTo", Function::new(ctx.clone(), tell)?)?;
 
     let here = Rc::clone(room);
     let close = move |feed: u64| {

@@ -73,6 +73,8 @@ pub(super) struct FeedSlot {
     pub(super) feed: Option<Reading>,
     /// Where it is written to, until its input ends.
     pub(super) intake: Option<pi_exthost::desk::Intake>,
+    /// Where a process is told something.
+    pub(super) reins: Option<pi_exthost::desk::Reins>,
     /// Why it could not be opened; whoever reads first is told.
     pub(super) fault: Option<HostError>,
     pub(super) cancel: CancellationToken,

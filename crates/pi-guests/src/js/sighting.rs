@@ -5,6 +5,7 @@
 //! name the property, and the first one of that name behind the place is it.
 
 use pi_extc::Position;
+use pi_exthost::guest::Certainty;
 
 /// Lines behind the place that the engine names in which a property is looked for.
 const MOST_LINES: usize = 60;
@@ -19,11 +20,21 @@ pub(super) enum Subject<'a> {
     Callee,
 }
 
+/// What came of looking for it.
+pub(super) enum Sight {
+    Found(Sighting),
+    /// The engine named no place, and nothing in the sources says which it is.
+    Nowhere,
+    /// The engine's place is the better one.
+    Nothing,
+}
+
 /// Where it was found.
 pub(super) struct Sighting {
     /// The engine's words, where the source has better ones.
     pub(super) message: Option<String>,
     pub(super) position: Position,
+    pub(super) certainty: Certainty,
 }
 
 impl<'a> Subject<'a> {
@@ -39,7 +50,16 @@ impl<'a> Subject<'a> {
     }
 
     /// Looks for it in the sources, from the place on that the engine names, if it names one.
-    pub(super) fn sight(&self, texts: &[(String, String)], found: Option<&Position>) -> Option<Sighting> {
+    pub(super) fn sight(&self, texts: &[(String, String)], found: Option<&Position>) -> Sight {
+        match (self, found, self.look(texts, found)) {
+            (_, _, Some(sighting)) => Sight::Found(sighting),
+            (Self::Property(_), None, None) => Sight::Nowhere,
+            (Self::Property(_) | Self::Callee, _, None) => Sight::Nothing,
+        }
+    }
+
+    fn look(&self, texts: &[(String, String)], found: Option<&Position>) -> Option<Sighting> {
+        let certainty = Certainty::Named;
         let text_of = |position: &Position| {
             texts.iter().find(|(source, _)| *source == position.source).map(|(_, text)| text.as_str())
         };
@@ -48,7 +68,7 @@ impl<'a> Subject<'a> {
                 let position = found?.clone();
                 let line = line_of(text_of(&position)?, &position)?;
                 let name = callee(line, usize::try_from(position.column.checked_sub(1)?).ok()?)?;
-                Some(Sighting { message: Some(format!("{name} is {NOT_A_FUNCTION}")), position })
+                Some(Sighting { message: Some(format!("{name} is {NOT_A_FUNCTION}")), position, certainty })
             }
             (Self::Property(name), Some(position)) => {
                 let text = text_of(position)?;
@@ -57,7 +77,8 @@ impl<'a> Subject<'a> {
                     return None;
                 }
                 let behind = accesses(text, name, position.line, MOST_LINES).next()?;
-                Some(Sighting { message: None, position: Position { source: position.source.clone(), ..behind } })
+                let position = Position { source: position.source.clone(), ..behind };
+                Some(Sighting { message: None, position, certainty })
             }
             (Self::Property(name), None) => {
                 let mut sighted = texts.iter().flat_map(|(source, text)| {
@@ -65,8 +86,9 @@ impl<'a> Subject<'a> {
                     accesses(text, name, 1, usize::MAX).map(of_source)
                 });
                 let position = sighted.next()?;
-                // Of several nobody knows which it was.
-                sighted.next().is_none().then_some(Sighting { message: None, position })
+                // Of several nobody knows which it was; and the only one may be another, for properties are read in other ways too.
+                let certainty = Certainty::Guessed;
+                sighted.next().is_none().then_some(Sighting { message: None, position, certainty })
             }
         }
     }

@@ -3,11 +3,14 @@
 use std::path::{Component, Path, PathBuf};
 
 use pi_extc::{Position, SourceMap};
-use pi_exthost::{GuestFault, guest::CodePlace};
+use pi_exthost::{
+    GuestFault,
+    guest::{Certainty, CodePlace},
+};
 
 use super::{
     modules::BUNDLE,
-    sighting::{Sighting, Subject},
+    sighting::{Sight, Sighting, Subject},
 };
 
 /// Where the bundler would put what it makes, from the folder of an extension: maps begin there.
@@ -50,11 +53,14 @@ impl Sources {
         let frames = frames(&stack);
         let sighting = self.said(&message, frames);
         let (stack, at) = self.translate(frames);
-        let Some(Sighting { message: told, position }) = sighting else {
-            return GuestFault::Threw { message, stack: Some(stack), at };
+        let Sighting { message: told, position, certainty } = match sighting {
+            Sight::Found(sighting) => sighting,
+            // What the stack begins with is the beginning of everything.
+            Sight::Nowhere => return GuestFault::Threw { message, stack: Some(stack), at: None },
+            Sight::Nothing => return GuestFault::Threw { message, stack: Some(stack), at },
         };
         let Position { source, line, column } = position;
-        let place = CodePlace { file: self.file(&source), line, column };
+        let place = CodePlace { file: self.file(&source), line, column, certainty };
         let stack = match at.filter(|at| *at != place) {
             Some(at) => stack.replacen(&at.to_string(), &place.to_string(), 1),
             None => stack,
@@ -63,21 +69,22 @@ impl Sources {
     }
 
     /// What the engine says, and where that is, as far as its words and its place lead to the source.
-    fn said(&self, message: &str, frames: &str) -> Option<Sighting> {
-        let (frame, subject) = (frames.lines().next()?, Subject::of(message)?);
+    fn said(&self, message: &str, frames: &str) -> Sight {
+        let (Some(frame), Some(subject)) = (frames.lines().next(), Subject::of(message)) else { return Sight::Nothing };
         let texts = self.map.texts();
         let found = match placed_at(frame) {
-            Some((row, column)) => self.map.find(row, column)?,
+            Some((row, column)) => self.map.find(row, column),
             // It was translated when somebody read it.
-            None => self.position(placed_in(frame)?, &texts)?,
+            None => placed_in(frame).and_then(|place| self.position(place, &texts)),
         };
+        let Some(found) = found else { return Sight::Nothing };
         // A function without variables and calls has no places: then the engine names the first column of its line.
         let found = Some(found).filter(|found| Some(found) != self.map.find(BUNDLED, 1).as_ref());
         subject.sight(&texts, found.as_ref())
     }
 
     fn position(&self, place: CodePlace, texts: &[(String, String)]) -> Option<Position> {
-        let CodePlace { file, line, column } = place;
+        let CodePlace { file, line, column, certainty: _ } = place;
         let is_it = |source: &str| file.ends_with(source.trim_start_matches("../")) && self.file(source) == file;
         let (source, _) = texts.iter().find(|(source, _)| is_it(source))?;
         Some(Position { source: source.clone(), line, column })
@@ -129,7 +136,8 @@ impl Sources {
         let after = &rest[end..];
         let (row, column) = placed_at(line)?;
         let found = self.map.find(row, column)?;
-        let place = CodePlace { file: self.file(&found.source), line: found.line, column: found.column };
+        let (line, column, certainty) = (found.line, found.column, Certainty::Named);
+        let place = CodePlace { file: self.file(&found.source), line, column, certainty };
         Some((before, place, after))
     }
 
@@ -158,7 +166,7 @@ fn placed_in(line: &str) -> Option<CodePlace> {
     let (column, line) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
     // `<input>` is a text that was parsed.
     let file = parts.next().filter(|file| !file.is_empty() && !file.starts_with("pi:") && !file.starts_with('<'))?;
-    Some(CodePlace { file: file.to_owned(), line, column })
+    Some(CodePlace { file: file.to_owned(), line, column, certainty: Certainty::Named })
 }
 
 fn tidied(path: &Path) -> PathBuf {

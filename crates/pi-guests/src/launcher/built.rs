@@ -10,7 +10,10 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use pi_extc::{Artifact, BuildFault, Code, Loaded, Scan, SignatureState, Workshop};
-use pi_exthost::launcher::{Evidence, Feature, LaunchFault, Own, Source};
+use pi_exthost::{
+    GuestId,
+    launcher::{Evidence, Feature, LaunchFault, Own, Source},
+};
 use pi_extproto::{
     artifact::{Finding, Verdict},
     capability::Declared,
@@ -147,6 +150,13 @@ impl Built {
         // It stands in questions to people, in grants and in names of folders, and those of other tiers look otherwise.
         if !is_name(name) {
             let message = format!("{name:?} is no name for an extension; lower-case letters, digits, '.', '_', '-'");
+            return Err(LaunchFault::Unusable { message });
+        }
+        if name == GuestId::HOST {
+            let message = format!(
+                "{name:?} is the name under which the program itself stands in the ledger; give the extension another: rename \
+                 its file or folder, or change the name in its extension.json or package.json"
+            );
             return Err(LaunchFault::Unusable { message });
         }
         let blocked: Vec<&Finding> =

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use pi_extproto::Object;
 use serde_json::Value;
+
+use pi_exthost::guest::unseen;
+use pi_extproto::Object;
+
+use super::pins::unseen_signs;
 
 /// Lines that are shown; more are counted.
 const MOST: usize = 20;
@@ -40,12 +44,19 @@ fn lay_out(place: String, value: &Value, flat: &mut BTreeMap<String, String>) {
             members.iter().for_each(|(name, value)| lay_out(format!("{place}.{name}"), value, flat));
         }
         other => {
-            let text = other.to_string();
+            let written = other.to_string();
+            let text = unseen::without_lures(&written);
             let shown = match text.char_indices().nth(LENGTH) {
                 Some((at, _)) => format!("{}…", &text[..at]),
-                None => text,
+                None => text.into_owned(),
             };
-            flat.insert(place, shown);
+            flat.insert(
+                place,
+                match unseen::count(&written) {
+                    0 => shown,
+                    count => format!("{shown} (with {})", unseen_signs(count)),
+                },
+            );
         }
     }
 }
@@ -74,6 +85,13 @@ mod tests {
         ];
         assert_eq!(lines(&schema(&before), &schema(&now)), expected);
         assert!(lines(&schema(&before), &schema(&before)).is_empty());
+    }
+
+    #[test]
+    fn what_nobody_sees_is_counted() {
+        let schema = |text: &str| schema(&json!({ "description": text }));
+        let expected = r#"~ description: "A file" → "A file" (with 2 signs that nobody sees)"#;
+        assert_eq!(lines(&schema("A file"), &schema("A file\u{e0100}\u{fe01}")), [expected]);
     }
 
     #[test]

@@ -3,22 +3,37 @@
 //! The format is the one that others have: an object of servers by name, each with a `command` or a `url`. Members that
 //! nobody knows are told, not refused: the file may be shared with other programs.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
 
+use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 use pi_extproto::Object;
 use pi_transcript::json::{Digest, canonical};
 
-use super::expansion::{self, ExpansionFault};
+use super::{
+    expansion::{self, ExpansionFault},
+    written::{self, DECISIVE},
+};
 
 /// A server that can be connected to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     pub name: String,
     pub route: Route,
-    /// The route for people: as it was written, so that no variable shows its value.
+    /// The route for people: as it was written, so that no variable shows its value, and without what looks like a secret.
     pub shown: String,
+    /// What it is given, for people in the same way.
+    pub(super) given: Vec<String>,
+    /// By them one is told what changed in it.
+    pub(super) digests: BTreeMap<String, String>,
+    /// The variables that it reads, by name; none while it is switched off.
+    pub reads: BTreeSet<String>,
     /// Where it was written.
     pub origin: Origin,
     /// The file in which it stands.
@@ -80,6 +95,13 @@ pub enum EntryFault {
     Transport(String),
     #[error("the url is neither http nor https")]
     Scheme,
+    #[error("the header {0:?} cannot be sent: names have letters, digits and '-', and values no line ends")]
+    Header(String),
+    #[error(
+        "the variable {0} holds a credential, which a project is not given; to give it to this server, write the server into \
+         your own mcp.json (`pi mcp add`), or to every program, name {0} in passEnvironment of your settings"
+    )]
+    Credential(String),
     #[error(transparent)]
     Expansion(#[from] ExpansionFault),
 }
@@ -122,7 +144,12 @@ impl Server {
         let odd = members.keys().filter(|member| !KNOWN.contains(&member.as_str()));
         let odd = odd.map(|member| format!("{name}: {member} means nothing to pi")).collect();
         let is_disabled = flag(members, "disabled")?.unwrap_or(false) || flag(members, "enabled")? == Some(false);
-        let expand = |text: &str| expansion::expand(text, lookup);
+        let reads = RefCell::new(BTreeSet::new());
+        let noted = |name: &str| {
+            reads.borrow_mut().insert(name.to_owned());
+            lookup(name)
+        };
+        let expand = |text: &str| expansion::expand(text, &noted);
         // One that is switched off may lack whatever it needs.
         let route = match is_disabled {
             true => route(members, &|text| Ok(text.to_owned()))?,
@@ -137,10 +164,14 @@ impl Server {
                 ))
             }
         };
+        let as_written = self::route(members, &|text| Ok(text.to_owned()))?;
         let server = Self {
             name: safe_name(name),
-            shown: self::route(members, &|text| Ok(text.to_owned()))?.shown(),
+            shown: written::route(&as_written),
+            given: written::given(&as_written),
+            digests: written::digests(members),
             route,
+            reads: reads.into_inner(),
             origin,
             file,
             is_disabled,
@@ -156,15 +187,15 @@ impl Server {
         Ok((server, odd))
     }
 
-    /// What decides which program speaks to us, for people: the route and the names of what it is given.
+    /// What decides which program speaks to us, for people: the route, where it runs, what it is given, and the variables that
+    /// it reads.
     pub fn shown_whole(&self) -> String {
-        let (what, given): (&str, Vec<&str>) = match &self.route {
-            Route::Process(process) => ("environment", process.variables.keys().map(String::as_str).collect()),
-            Route::Http(http) => ("headers", http.headers.keys().map(String::as_str).collect()),
-        };
-        match given.is_empty() {
+        let names: Vec<&str> = self.reads.iter().map(String::as_str).collect();
+        let reads = (!names.is_empty()).then(|| format!("reads: {}", names.join(", ")));
+        let parts: Vec<String> = self.given.iter().cloned().chain(reads).collect();
+        match parts.is_empty() {
             true => self.shown.clone(),
-            false => format!("{} ({what}: {})", self.shown, given.join(", ")),
+            false => format!("{} ({})", self.shown, parts.join("; ")),
         }
     }
 
@@ -181,17 +212,6 @@ impl Server {
 }
 
 impl Route {
-    /// What is started, or where it is.
-    fn shown(&self) -> String {
-        match self {
-            Self::Process(process) => {
-                let words = std::iter::once(&process.command).chain(&process.arguments);
-                words.cloned().collect::<Vec<_>>().join(" ")
-            }
-            Self::Http(http) => http.url.clone(),
-        }
-    }
-
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Process(_) => "stdio",
@@ -252,7 +272,11 @@ fn route(members: &Object, expand: Expand<'_>) -> Result<Route, EntryFault> {
             let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
             match scheme.as_deref() {
                 Some("http" | "https") => {
-                    Ok(Route::Http(HttpRoute { url, headers: table(members, "headers", expand)? }))
+                    let headers = table(members, "headers", expand)?;
+                    match headers.iter().find(|(name, value)| !is_header(name, value)) {
+                        Some((name, _)) => Err(EntryFault::Header(name.clone())),
+                        None => Ok(Route::Http(HttpRoute { url, headers })),
+                    }
                 }
                 _ => Err(EntryFault::Scheme),
             }
@@ -261,6 +285,10 @@ fn route(members: &Object, expand: Expand<'_>) -> Result<Route, EntryFault> {
             Err(EntryFault::NoRoute)
         }
     }
+}
+
+fn is_header(name: &str, value: &str) -> bool {
+    HeaderName::try_from(name).is_ok() && HeaderValue::from_str(value).is_ok()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -320,12 +348,11 @@ fn table(members: &Object, name: &'static str, expand: Expand<'_>) -> Result<BTr
     pairs.iter().filter(|(_, value)| !value.is_null()).map(pair).collect()
 }
 
-/// Of what decides which program speaks to us: all that [`route`] reads. Filters and time limits are not part of it.
+/// Of what decides which program speaks to us.
 fn digest(members: &Object) -> String {
-    let decisive = ["command", "args", "env", "cwd", "type", "transport", "url", "httpUrl", "headers"];
     let kept: Object = members
         .iter()
-        .filter(|(name, _)| decisive.contains(&name.as_str()))
+        .filter(|(name, _)| DECISIVE.contains(&name.as_str()))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     canonical::digest(&json!(kept)).to_string()
@@ -382,6 +409,15 @@ mod tests {
         }
         // Some programs write what they do not have.
         assert!(read(&json!({ "url": null, "command": "x" })).is_ok());
+    }
+
+    #[test]
+    fn header_that_cannot_be_sent_is_refused() {
+        for (name, value) in [("X-Näme", "a"), ("X Name", "a"), ("X-Name", "a\nb")] {
+            let fault = read(&json!({ "url": "https://h", "headers": { name: value } }));
+            assert_eq!(fault, Err(EntryFault::Header(name.to_owned())), "{name}: {value}");
+        }
+        assert!(read(&json!({ "url": "https://h", "headers": { "X-Name": "a b~", "X-Who": "Zoë" } })).is_ok());
     }
 
     #[test]

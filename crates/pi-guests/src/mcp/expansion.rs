@@ -1,5 +1,14 @@
 //! `${NAME}` and `${NAME:-otherwise}` in what people write about servers.
 
+/// The variables of whoever started us.
+#[derive(Clone, Copy)]
+pub struct Variables<'a> {
+    pub lookup: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether one holds a credential, by its name and its value, that nobody passes on to programs: the entry of a project may
+    /// not read it.
+    pub is_withheld: &'a dyn Fn(&str, &str) -> bool,
+}
+
 /// Why a text has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpansionFault {

@@ -5,8 +5,9 @@
 //! another name would else be a way to say anything. A server is known by its name and its place; one whose entry was changed
 //! is still the same.
 //!
-//! Entries of a project are recorded as well, when it is first used: whoever trusts a project has agreed to the programs that it
-//! names then, and not to those that somebody else writes into it later.
+//! Entries of a project are recorded as well, when it is trusted: whoever trusts a project has agreed to the programs that it
+//! names then, and not to those that somebody else writes into it later. Those of a folder below one that is trusted are
+//! recorded when they are first met, by whichever command that is.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +18,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use pi_exthost::private::PrivateFile;
+use pi_exthost::{guest::unseen, private::PrivateFile};
 use pi_extproto::{Object, connector::tool::ToolDefinition};
 use pi_transcript::json::Digest;
 
@@ -26,6 +27,7 @@ use super::{
     entry::{Origin, Server},
     naming,
     reading::ToolFace,
+    written,
 };
 
 const VERSION: u64 = 2;
@@ -105,11 +107,14 @@ struct Agreed {
     digest: String,
     /// For people, as it was written.
     shown: String,
+    /// A digest of each member; of older records nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    members: BTreeMap<String, String>,
 }
 
 impl Agreed {
     fn of(server: &Server) -> Self {
-        Self { digest: server.digest.clone(), shown: server.shown_whole() }
+        Self { digest: server.digest.clone(), shown: server.shown_whole(), members: server.digests.clone() }
     }
 }
 
@@ -119,6 +124,15 @@ pub struct Unagreed {
     /// What stood in its place; nothing if it is new.
     pub before: Option<String>,
     pub now: String,
+    /// The members that are others, by name; nothing where that is not recorded.
+    pub changed: Vec<String>,
+}
+
+/// Whether anything was recorded of a server before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    First,
+    Again,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -164,11 +178,12 @@ impl Pins {
     /// Compares tools with what was seen of them before. Those of a server that nobody has seen yet are recorded; later ones
     /// are held back until somebody agrees.
     pub fn judge(&self, server: &Server, version: &str, tools: Vec<ToolFace>) -> Result<Judged, PinFault> {
-        self.change(server, |page| {
+        self.change(server, |page, sight| {
             let mut judged = Judged::default();
             page.version = Some(version.to_owned()).filter(|version| !version.is_empty());
             page.changed.clear();
-            let is_first = page.tools.is_empty();
+            // Not by what it listed: a server that lists nothing at first could add whatever it likes later.
+            let is_first = sight == Sight::First;
             for tool in tools {
                 let mut pin = Pin::of(&tool);
                 let (before, arguments) = match page.tools.get(&tool.name) {
@@ -206,7 +221,7 @@ impl Pins {
         (tools, offered): (usize, &Digest),
         count: impl FnOnce() -> u64,
     ) -> Result<(), PinFault> {
-        self.change(server, |page| {
+        self.change(server, |page, _| {
             let offered = offered.to_string();
             if page.weighed.as_ref() != Some(&offered) {
                 page.tokens = Some(count());
@@ -216,14 +231,11 @@ impl Pins {
         })
     }
 
-    /// Takes the entries of a project for agreed to whose files are seen for the first time. All that are found go in together:
-    /// those that are missing count as new ones later. So do all of a file that is among `files` and is not there yet.
+    /// Takes the entries of a project for agreed to whose files are seen for the first time, though nobody said so: whoever
+    /// trusted a folder trusted the projects below it. All that are found go in together: those that are missing count as new
+    /// ones later. So do all of a file that is among `files` and is not there yet.
     pub fn meet(&self, files: &[PathBuf], servers: &[Server]) -> Result<(), PinFault> {
-        let mut met: BTreeMap<String, BTreeMap<String, Agreed>> =
-            files.iter().map(|file| (place(file), BTreeMap::new())).collect();
-        for server in servers.iter().filter(|server| server.origin == Origin::Project) {
-            met.entry(place(&server.file)).or_default().insert(server.name.clone(), Agreed::of(server));
-        }
+        let mut met = entries(files, servers);
         if met.is_empty() {
             return Ok(());
         }
@@ -239,6 +251,15 @@ impl Pins {
         })
     }
 
+    /// Records that a person agreed to all entries of a project as they are now, because they trusted it.
+    pub fn trust(&self, files: &[PathBuf], servers: &[Server]) -> Result<(), PinFault> {
+        let agreed = entries(files, servers);
+        if agreed.is_empty() {
+            return Ok(());
+        }
+        self.change_book(|book| book.entries.extend(agreed))
+    }
+
     /// Whether nobody agreed to the entry as it is now. Those of a person are their own.
     pub fn unagreed(&self, server: &Server) -> Result<Option<Unagreed>, PinFault> {
         if server.origin == Origin::Person {
@@ -250,7 +271,14 @@ impl Pins {
         let now = Agreed::of(server);
         Ok(match known.get(&server.name) {
             Some(agreed) if agreed.digest == now.digest => None,
-            before => Some(Unagreed { before: before.map(|before| before.shown.clone()), now: now.shown }),
+            Some(before) => {
+                let changed = match before.members.is_empty() {
+                    true => Vec::new(),
+                    false => written::changed(&before.members, &now.members),
+                };
+                Some(Unagreed { before: Some(before.shown.clone()), now: now.shown, changed })
+            }
+            None => Some(Unagreed { before: None, now: now.shown, changed: Vec::new() }),
         })
     }
 
@@ -266,7 +294,7 @@ impl Pins {
 
     /// Records that a person has seen these tools as they are now.
     pub fn accept(&self, server: &Server, tools: &[ToolFace]) -> Result<(), PinFault> {
-        self.change(server, |page| {
+        self.change(server, |page, _| {
             for tool in tools {
                 page.changed.remove(&tool.name);
                 page.record(&tool.name, Pin::of(tool));
@@ -304,15 +332,16 @@ impl Pins {
         })
     }
 
-    fn change<T>(&self, server: &Server, work: impl FnOnce(&mut Page) -> T) -> Result<T, PinFault> {
+    fn change<T>(&self, server: &Server, work: impl FnOnce(&mut Page, Sight) -> T) -> Result<T, PinFault> {
         self.change_book(|book| {
             let older = book.servers.get(&server.digest).cloned();
+            let is_known = older.is_some() || book.servers.contains_key(&key(&server.name, &server.file));
             let page = book.servers.entry(key(&server.name, &server.file)).or_insert_with(|| {
                 let entry = older.is_some().then(|| server.digest.clone());
                 Page { entry, ..older.unwrap_or_default() }
             });
             page.name.clone_from(&server.name);
-            work(page)
+            work(page, if is_known { Sight::Again } else { Sight::First })
         })
     }
 
@@ -347,6 +376,16 @@ impl Pins {
     }
 }
 
+/// The entries of a project by file and name; none of a file that is not there yet.
+fn entries(files: &[PathBuf], servers: &[Server]) -> BTreeMap<String, BTreeMap<String, Agreed>> {
+    let mut found: BTreeMap<String, BTreeMap<String, Agreed>> =
+        files.iter().map(|file| (place(file), BTreeMap::new())).collect();
+    for server in servers.iter().filter(|server| server.origin == Origin::Project) {
+        found.entry(place(&server.file)).or_default().insert(server.name.clone(), Agreed::of(server));
+    }
+    found
+}
+
 impl Unagreed {
     /// What changed, for a person, in lines that are ours but for what stands behind a heading.
     pub fn told(&self) -> String {
@@ -356,6 +395,13 @@ impl Unagreed {
             None => lines.push("  new since you agreed to the servers of this project".to_owned()),
         }
         quote("now", &self.now, &mut lines);
+        match self.changed.as_slice() {
+            [] if self.before.as_ref() == Some(&self.now) => {
+                lines.push("  changed: what is not shown, such as a secret; how it was is not recorded".to_owned());
+            }
+            [] => {}
+            names => quote("changed", &names.join(", "), &mut lines),
+        }
         lines.join("\n")
     }
 }
@@ -390,9 +436,15 @@ impl Changed {
     }
 }
 
-/// What a server wrote: behind its heading if it is one line, else below it and marked.
+/// What a server wrote: behind its heading if it is one line, else below it and marked. What nobody would see of it is
+/// counted: else two texts could look the same.
 fn quote(heading: &str, text: &str, lines: &mut Vec<String>) {
-    let written: Vec<&str> = broken(text.trim()).collect();
+    let (seen, unseen) = (unseen::without_lures(text), unseen::count(text));
+    let heading = match unseen {
+        0 => heading.to_owned(),
+        unseen => format!("{heading}, with {}", unseen_signs(unseen)),
+    };
+    let written: Vec<&str> = broken(seen.trim()).collect();
     match written.as_slice() {
         [] => lines.push(format!("  {heading}:")),
         [line] => lines.push(format!("  {heading}: {line}")),
@@ -400,6 +452,14 @@ fn quote(heading: &str, text: &str, lines: &mut Vec<String>) {
             lines.push(format!("  {heading}:"));
             lines.extend(written.iter().map(|line| format!("  | {line}")));
         }
+    }
+}
+
+/// How many signs of a text nobody sees, in words.
+pub(super) fn unseen_signs(count: usize) -> String {
+    match count {
+        1 => "1 sign that nobody sees".to_owned(),
+        count => format!("{count} signs that nobody sees"),
     }
 }
 
@@ -474,6 +534,7 @@ mod tests {
     use super::*;
     use crate::mcp::{
         entry::Origin,
+        expansion::Variables,
         places::{self, Where},
     };
 
@@ -526,7 +587,7 @@ mod tests {
         let places = |is_trusted| Where { project: project.clone(), is_trusted, agent: None };
         let look = |is_trusted| {
             let places = places(is_trusted);
-            let servers = places::find(&places, &|_| None).servers;
+            let servers = places::find(&places, &Variables { lookup: &|_| None, is_withheld: &|_, _| false }).servers;
             pins.meet(&places.counted(), &servers).expect("a record");
             let is_new = |server: &Server| pins.unagreed(server).expect("a record").is_some();
             servers.iter().map(|server| (server.name.clone(), is_new(server))).collect::<Vec<_>>()
@@ -545,6 +606,70 @@ mod tests {
         write(".pi/mcp.json", "b");
         write(".pi/settings.json", "c");
         assert_eq!(look(true), [("b".to_owned(), true), ("a".to_owned(), false), ("c".to_owned(), true)]);
+    }
+
+    #[test]
+    fn whoever_trusts_a_project_agrees_to_its_entries_as_they_are_then() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pins = Pins::in_folder(folder.path());
+        let file = folder.path().join(".mcp.json");
+        let server = |command: &str| {
+            let entry = json!({ "command": command });
+            Server::read("s", &entry, (Origin::Project, file.clone()), &|_| None).expect("an entry").0
+        };
+        let is_agreed = |server: &Server| pins.unagreed(server).expect("a record").is_none();
+        pins.trust(std::slice::from_ref(&file), &[server("x")]).expect("a record");
+        // Meeting it afterwards is no agreement.
+        pins.meet(std::slice::from_ref(&file), &[server("evil")]).expect("a record");
+        assert_eq!([server("x"), server("evil")].map(|server| is_agreed(&server)), [true, false]);
+        pins.trust(std::slice::from_ref(&file), &[server("y")]).expect("a record");
+        assert_eq!([server("x"), server("y")].map(|server| is_agreed(&server)), [false, true]);
+    }
+
+    #[test]
+    fn what_changed_in_an_entry_is_told_even_if_it_cannot_be_shown() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pins = Pins::in_folder(folder.path());
+        let file = folder.path().join(".mcp.json");
+        let server = |entry: &serde_json::Value| {
+            Server::read("s", entry, (Origin::Project, file.clone()), &|_| None).expect("an entry").0
+        };
+        let told = |before: &serde_json::Value, now: &serde_json::Value| {
+            pins.trust(std::slice::from_ref(&file), &[server(before)]).expect("a record");
+            pins.unagreed(&server(now)).expect("a record").expect("another entry").told()
+        };
+        let given = |name: &str, value: &str| json!({ "command": "x", "env": { name: value } });
+        assert_eq!(
+            told(&given("LD_PRELOAD", "/tmp/one.so"), &given("LD_PRELOAD", "/tmp/two.so")),
+            "  before: x (environment: LD_PRELOAD=/tmp/one.so)\n  now: x (environment: LD_PRELOAD=/tmp/two.so)\n  \
+             changed: env.LD_PRELOAD"
+        );
+        let masked = "x (environment: TOKEN=[REDACTED])";
+        assert_eq!(
+            told(&given("TOKEN", "one"), &given("TOKEN", "two")),
+            format!("  before: {masked}\n  now: {masked}\n  changed: env.TOKEN")
+        );
+        assert_eq!(
+            told(&json!({ "command": "x" }), &json!({ "command": "x\u{200b}\u{3164}" })),
+            "  before: x\n  now, with 2 signs that nobody sees: x\n  changed: command"
+        );
+        // What an older version recorded knows no members.
+        let shown = server(&given("TOKEN", "one")).shown_whole();
+        let older = Unagreed { before: Some(shown.clone()), now: shown, changed: Vec::new() };
+        let expected = "\n  changed: what is not shown, such as a secret; how it was is not recorded";
+        assert!(older.told().ends_with(expected), "{}", older.told());
+    }
+
+    #[test]
+    fn server_that_lists_nothing_at_first_adds_nothing_unseen() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pins = Pins::in_folder(folder.path());
+        let entry = json!({ "command": "x" });
+        let (server, _) = Server::read("s", &entry, (Origin::Person, "f".into()), &|_| None).expect("an entry");
+        let judged = pins.judge(&server, "", Vec::new()).expect("a judgement");
+        assert_eq!(names(&judged), (vec![], vec![]));
+        let judged = pins.judge(&server, "", vec![tool("late", "1")]).expect("a judgement");
+        assert_eq!(names(&judged), (vec![], vec!["late"]));
     }
 
     #[cfg(unix)]

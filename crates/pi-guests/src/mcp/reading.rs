@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use pi_exthost::guest::unseen;
 use pi_extproto::{
     Object,
     connector::tool::{ContentBlock, HostToolOutput, ImageBlock, TextBlock, ToolOutput},
@@ -255,13 +256,9 @@ fn text(text: String) -> ContentBlock {
     ContentBlock::Text(TextBlock { text })
 }
 
-/// Without signs that a person does not see and a model reads: controls, tags, marks that turn the direction.
+/// Without signs that a person does not see and a model reads.
 fn plain(text: &str) -> String {
-    let is_hidden = |sign: char| {
-        (sign.is_control() && !matches!(sign, '\n' | '\t'))
-            || matches!(sign, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}' | '\u{feff}')
-    };
-    text.chars().filter(|sign| !is_hidden(*sign)).collect()
+    unseen::without(text).into_owned()
 }
 
 fn nonsense(message: String) -> LinkFault {
@@ -274,7 +271,7 @@ mod tests {
 
     #[test]
     fn tools_that_lie_are_left_out_one_by_one() {
-        let hidden = "reads\u{202e} files\u{e0041}\u{7}";
+        let hidden = "reads\u{202e} files\u{e0041}\u{7}\u{e0100}\u{fe01}\u{34f}\u{115f}\u{ffa0}";
         let result = json!({ "tools": [
             { "name": "good", "description": hidden, "inputSchema": { "type": "object" } },
             { "name": "bare" },

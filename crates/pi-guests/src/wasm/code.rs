@@ -7,7 +7,7 @@ use std::{
 
 use wasmtime::component::Component;
 
-use pi_extc::{Artifact, Cache};
+use pi_extc::{Artifact, Cache, Excess, Outline, OutlineFault};
 use pi_extproto::artifact::Digest;
 
 use super::{
@@ -65,10 +65,16 @@ pub enum CodeFault {
     Foreign,
     #[error("it is not valid: {problem}")]
     Invalid { problem: String },
+    #[error(transparent)]
+    Excess(#[from] Excess),
     #[error("it imports {name}, which no host of extensions has")]
     UnknownImport { name: String },
     #[error("it was written for {interface}, of which this host has version 1")]
     OtherVersion { interface: String },
+    #[error("it is made of too many parts: {problem}")]
+    Crowded { problem: String },
+    #[error("it does not export pi:extension/guest, by which extensions are called")]
+    Uncalled,
     #[error("it does not fit the interface of extensions: {problem}")]
     Misfit { problem: String },
 }
@@ -80,9 +86,11 @@ impl CodeFault {
             Self::Module => "build it for wasm32-wasip2, or make a component of it with wasm-tools component new",
             Self::Foreign => "name a file that was built for wasm32-wasip2",
             Self::Invalid { .. } => "build it again, with tools that are not younger than this program",
+            Self::Excess(_) => "build it optimised, leave out what it does not need, or divide its largest functions",
+            Self::Crowded { .. } => "link its modules into fewer",
             Self::UnknownImport { .. } => "import interfaces of pi:extension@1 and of WASI 0.2 only",
             Self::OtherVersion { .. } => "build it with docs/wit/extension.wit of this release, or use a newer release",
-            Self::Misfit { .. } => "build it with the world extension of docs/wit/extension.wit",
+            Self::Uncalled | Self::Misfit { .. } => "build it with the world extension of docs/wit/extension.wit",
         }
     }
 }
@@ -92,6 +100,8 @@ const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 const MODULE: &[u8] = b"\0asm\x01\0\0\0";
 /// How the names of our interfaces begin, whatever their version.
 const PACKAGE: &str = "pi:extension/";
+/// What an extension is called by, of any version.
+const GUEST: &str = "pi:extension/guest@";
 
 impl Code {
     /// Compiles a component, or takes what was compiled before. It takes as long as the code is long: not for threads that
@@ -111,19 +121,10 @@ impl Code {
     }
 
     fn link(machine: &Machine, component: &Component) -> Result<Self, CodeFault> {
-        let (kind, engine) = (component.component_type(), machine.engine());
-        let own = |name: &str| name.starts_with(PACKAGE);
-        if let Some((name, _)) = kind.imports(engine).find(|(name, _)| !own(name) && !name.starts_with("wasi:")) {
-            return Err(CodeFault::UnknownImport { name: name.to_owned() });
-        }
-        let names = kind.imports(engine).map(|(name, _)| name).chain(kind.exports(engine).map(|(name, _)| name));
-        if let Some(interface) = names.filter(|name| own(name)).find(|name| !package::knows(name)) {
-            return Err(CodeFault::OtherVersion { interface: interface.to_owned() });
-        }
         let misfit = |error: wasmtime::Error| CodeFault::Misfit { problem: format!("{error:#}") };
         let mut linker = machine.linker().clone();
         // What of WASI is not there traps when it is used; much of it is imported and never used.
-        wasi::refuse(&mut linker, component, engine).map_err(misfit)?;
+        wasi::refuse(&mut linker, component, machine.engine()).map_err(misfit)?;
         let pre = linker.instantiate_pre(component).and_then(Pre::new).map_err(misfit)?;
         Ok(Self { pre: Arc::new(pre) })
     }
@@ -151,10 +152,27 @@ fn cached(machine: &Machine, hash: &Digest, cache: &Cache) -> Option<Component> 
     loaded.inspect_err(|error| tracing::warn!(%error, "machine code of the cache is not used")).ok()
 }
 
+/// Whether there is something to link it with, and somebody to call.
+fn check_names(outline: &Outline) -> Result<(), CodeFault> {
+    let own = |name: &&String| name.starts_with(PACKAGE);
+    if let Some(name) = outline.imports.iter().find(|name| !own(name) && !name.starts_with("wasi:")) {
+        return Err(CodeFault::UnknownImport { name: name.clone() });
+    }
+    let mut names = outline.imports.iter().chain(&outline.exports).filter(own);
+    if let Some(interface) = names.find(|name| !package::knows(name)) {
+        return Err(CodeFault::OtherVersion { interface: interface.clone() });
+    }
+    if !outline.exports.iter().any(|name| name.starts_with(GUEST)) {
+        return Err(CodeFault::Uncalled);
+    }
+    Ok(())
+}
+
+/// Compiles what can be an extension and is small enough: a compiler that has begun cannot be stopped.
 fn compile(machine: &Machine, piece: Piece<'_>, cache: Option<&Cache>) -> Result<Component, CodeFault> {
     let Piece { hash, bytes, name } = piece;
-    let invalid = |error: wasmtime::Error| CodeFault::Invalid { problem: format!("{error:#}") };
-    let component = Component::new(machine.engine(), bytes).map_err(invalid)?;
+    check_names(&pi_extc::outline(bytes)?)?;
+    let component = Component::new(machine.engine(), bytes).map_err(|error| refused(&error))?;
     if let Some(cache) = cache {
         // Without a disk to keep it on it is still compiled.
         let kept = component.serialize().map_err(|error| format!("{error:#}")).and_then(|code| {
@@ -166,6 +184,24 @@ fn compile(machine: &Machine, piece: Piece<'_>, cache: Option<&Cache>) -> Result
         }
     }
     Ok(component)
+}
+
+/// Why the engine does not take a component. It has no type for that.
+fn refused(error: &wasmtime::Error) -> CodeFault {
+    let problem = format!("{error:#}");
+    match problem.strip_suffix(" in the pooling allocator") {
+        Some(parts) => CodeFault::Crowded { problem: parts.to_owned() },
+        None => CodeFault::Invalid { problem },
+    }
+}
+
+impl From<OutlineFault> for CodeFault {
+    fn from(fault: OutlineFault) -> Self {
+        match fault {
+            OutlineFault::Invalid { problem } => Self::Invalid { problem },
+            OutlineFault::Excess(excess) => Self::Excess(excess),
+        }
+    }
 }
 
 /// Clones are equal, and no others.

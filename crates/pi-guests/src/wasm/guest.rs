@@ -14,11 +14,15 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use pi_exthost::{
-    Ask, Desk, Guest, GuestFault, Occasion, Registration, Stopwatch,
+    Ask, Desk, Guest, GuestFault, Occasion, Registration, Stopwatch, Terms,
     guest::{CommandCall, Rendering, StreamCall, Suggestion, ToolAnswer, ToolInvocation},
     port::ControlPass,
 };
 use pi_extproto::{
+    connector::{
+        Call,
+        ui::{NoticeLevel, UiCall},
+    },
     hook::{Outcome, event::Event},
     manifest::Tier,
 };
@@ -257,6 +261,17 @@ fn nonsense(answer: &Answer) -> GuestFault {
     GuestFault::Nonsense { message: format!("{answer:?}") }
 }
 
+impl WasmGuest {
+    /// Shows a person what a command has to say: as a notice of the extension, which may be refused as any other.
+    async fn show(&self, message: String, occasion: Occasion) {
+        let notice = UiCall::Notify { message, level: NoticeLevel::Info };
+        let terms = Terms { occasion, ..Terms::background() };
+        if let Err(fault) = self.shared.desk.call(Call::Ui(notice), terms).await {
+            tracing::debug!(guest = %self.shared.desk.guest(), fault = fault.message, "what a command says is not shown");
+        }
+    }
+}
+
 impl Guest for WasmGuest {
     fn tier(&self) -> Tier {
         Tier::Wasm
@@ -313,7 +328,13 @@ impl Guest for WasmGuest {
                 return Err(GuestFault::not_offered(format!("command {name}")));
             }
             let occasion = Occasion::SlashCommand(name.clone());
-            self.ask(Task::Command { name, arguments }, occasion, ask, Some(control)).await.map(drop)
+            let task = Task::Command { name, arguments };
+            match self.ask(task, occasion.clone(), ask, Some(control)).await? {
+                Answer::Said(Some(text)) => self.show(text, occasion).await,
+                Answer::Said(None) | Answer::Done => {}
+                other @ (Answer::Tool(_) | Answer::Outcome(_)) => return Err(nonsense(&other)),
+            }
+            Ok(())
         }
         .boxed()
     }

@@ -35,6 +35,8 @@ pub(crate) enum Task {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Done,
+    /// What a command has to say, if anything.
+    Said(Option<String>),
     Tool(ToolAnswer),
     Outcome(Outcome),
 }
@@ -129,6 +131,8 @@ fn fault(error: &wasmtime::Error, room: &Room) -> GuestFault {
     }
     let message = match error.downcast_ref::<Trap>() {
         Some(Trap::StackOverflow) => return GuestFault::OverLimit { limit: "stack".to_owned() },
+        // Compilers put the stack of what they compile below everything else in memory, and it grows down.
+        Some(Trap::MemoryOutOfBounds) => "out of bounds memory access: of its memory or its stack".to_owned(),
         Some(trap) => trap.to_string().trim_start_matches("wasm trap: ").to_owned(),
         // The innermost cause: around it stands where in the code it was, in numbers that say nothing to anybody.
         None => error.root_cause().to_string(),

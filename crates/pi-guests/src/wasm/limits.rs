@@ -4,6 +4,12 @@ use std::time::Duration;
 
 use crate::health::Restarts;
 
+/// What an instance of a component may be made of: an interpreter is made of 14 modules with one memory and two tables. All
+/// instances of a process share an engine, so that none may take most of it.
+pub(super) const CORE_INSTANCES: u32 = 40;
+pub(super) const MEMORIES: u32 = 16;
+pub(super) const TABLES: u32 = 20;
+
 /// The limits of one guest. They are always on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -11,7 +17,8 @@ pub struct Limits {
     pub memory: usize,
     /// Of the elements of all its tables together.
     pub table: usize,
-    /// How long it may compute without asking its host for anything, whoever waits for it.
+    /// How long it may compute without asking its host for anything, whoever waits for it. It begins anew with every answer of
+    /// its host.
     pub stretch: Duration,
     /// How long it may take to say what it offers.
     pub loading: Duration,

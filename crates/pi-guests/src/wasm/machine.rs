@@ -12,7 +12,7 @@ use std::{
 
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, component::Linker};
 
-use super::{package, room::Room, ticker::Ticker, wasi};
+use super::{limits, package, room::Room, ticker::Ticker, wasi};
 
 /// The engine in this binary, by name and version.
 pub(crate) const ENGINE: &str = pi_extc::COMPONENT_ENGINE;
@@ -136,6 +136,9 @@ fn pool(memory: usize) -> InstanceAllocationStrategy {
     pool.total_memories(MEMORIES);
     pool.total_tables(TABLES);
     pool.total_stacks(INSTANCES);
+    pool.max_core_instances_per_component(limits::CORE_INSTANCES);
+    pool.max_memories_per_component(limits::MEMORIES);
+    pool.max_tables_per_component(limits::TABLES);
     pool.max_memory_size(memory);
     pool.table_elements(super::Limits::default().table);
     // What an instance leaves behind is cleared before the next one gets it; small ones keep their pages.

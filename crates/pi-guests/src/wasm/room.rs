@@ -24,7 +24,7 @@ use pi_extproto::{
 };
 
 use super::{
-    limits::Limits,
+    limits::{self, Limits},
     machine::Machine,
     pool::{Errand, Traffic},
     ticker::Computing,
@@ -81,8 +81,8 @@ pub(crate) enum Trip {
     Stretch(Duration),
     #[error("{0:?} for its work")]
     Deadline(Duration),
-    #[error("memory")]
-    Memory,
+    #[error("memory: {} MiB (`max_memory_mb` of the policy)", .0 >> 20)]
+    Memory(usize),
     #[error("table elements")]
     Table,
 }
@@ -134,6 +134,11 @@ impl Room {
         self.last_words.clear();
     }
 
+    /// It has asked its host for something, and goes on with its own work.
+    fn go_on(&mut self) {
+        self.until = self.until.and_then(|_| now().checked_add(self.limits.stretch));
+    }
+
     /// It is over.
     pub(crate) fn end(&mut self) {
         self.until = None;
@@ -181,6 +186,7 @@ impl Room {
         let pushed = self.table.push(OutputStream { feed: Some(feed), next: 0, errand });
         let stream = pushed.map_err(|error| HostError::new(ErrorCode::Internal, error.to_string()))?;
         self.streams += 1;
+        self.go_on();
         Ok(stream)
     }
 
@@ -262,17 +268,17 @@ impl Room {
         let mut waiting = pin!(waiting);
         // Most is answered at once: then it was never away.
         if let Poll::Ready(result) = poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await {
+            self.go_on();
             return result;
         }
         self.computing = None;
-        let before = now();
         let away = Away::begin(&self.traffic, errand);
         // Not taken back when the future is dropped here: whoever drops it wants to know where it was.
         self.is_away.store(true, Ordering::SeqCst);
         let result = waiting.await;
         self.is_away.store(false, Ordering::SeqCst);
         drop(away);
-        self.until = self.until.and_then(|until| until.checked_add(now().duration_since(before)));
+        self.go_on();
         self.computing = Some(self.machine.ticker().computing());
         result
     }
@@ -316,7 +322,7 @@ impl ResourceLimiter for Room {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let total = self.memory.saturating_add(desired.saturating_sub(current) as u64);
         if total > self.limits.memory as u64 {
-            return Err(Trip::Memory.into());
+            return Err(Trip::Memory(self.limits.memory).into());
         }
         self.memory = total;
         self.told_memory.store(total, Ordering::Relaxed);
@@ -330,5 +336,17 @@ impl ResourceLimiter for Room {
         }
         self.elements = total;
         Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        limits::CORE_INSTANCES as usize
+    }
+
+    fn memories(&self) -> usize {
+        limits::MEMORIES as usize
+    }
+
+    fn tables(&self) -> usize {
+        limits::TABLES as usize
     }
 }

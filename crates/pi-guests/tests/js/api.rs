@@ -6,7 +6,7 @@ use pi_exthost::{Guest, GuestFault};
 use pi_extproto::hook::event::Event;
 use serde_json::{Value, json};
 
-use crate::house::{Heard, Seat, ask, call, desk, program, run, seat, start, text, tool};
+use crate::house::{Heard, Seat, ask, call, desk, program, run, seat, start, text, tool, words};
 use pi_guests::js::{Chance, JsGuest, Program, Steps, Time, platform};
 
 async fn outcome(source: &str, event: &str, data: Value) -> Value {
@@ -134,6 +134,72 @@ async fn tool_call_is_blocked_changed_or_let_through() {
 }
 
 #[tokio::test]
+async fn what_is_changed_in_place_counts() {
+    let user = |text: &str| json!({ "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": 1.0 });
+    let shown = |text: &str| json!([{ "type": "text", "text": text }]);
+    let result = json!({ "toolName": "read", "toolCallId": "c", "input": {}, "content": shown("key"), "details": { "n": 1 }, "isError": false });
+    let request = json!({ "payload": { "model": "m", "temperature": 1.0 } });
+    let context = json!({ "messages": [user("hi")] });
+    for (event, data, body, expected) in [
+        (
+            "context",
+            &context,
+            "event.messages.push({ ...event.messages[0] }); event.messages[0].content[0].text = 'ho';",
+            json!({ "action": "replace", "messages": [
+                { "role": "user", "content": shown("ho"), "timestamp": 1 }, { "role": "user", "content": shown("ho"), "timestamp": 1 },
+            ] }),
+        ),
+        ("context_with_system", &context, "event.messages.pop();", json!({ "action": "replace", "messages": [] })),
+        ("context", &context, "event.messages = [];", json!({ "action": "continue" })),
+        ("context", &context, "return null;", json!({ "action": "continue" })),
+        // What is returned is handed back as it is.
+        (
+            "context",
+            &context,
+            "return { messages: [...event.messages] };",
+            json!({ "action": "replace", "messages": [{ "role": "user", "content": shown("hi"), "timestamp": 1 }] }),
+        ),
+        (
+            "before_provider_request",
+            &request,
+            "event.payload.temperature = 0; delete event.payload.model;",
+            json!({ "action": "replace", "payload": { "temperature": 0 } }),
+        ),
+        ("before_provider_request", &request, "", json!({ "action": "continue" })),
+        (
+            "before_provider_request",
+            &request,
+            "event.payload.temperature = 0; return { own: 1 };",
+            json!({ "action": "replace", "payload": { "own": 1 } }),
+        ),
+        (
+            "tool_result",
+            &result,
+            "event.content[0].text = event.content[0].text.replace('key', '***');",
+            json!({ "action": "transform", "content": shown("***") }),
+        ),
+        (
+            "tool_result",
+            &result,
+            "event.content[0].text = '***'; return { details: { n: 2 } };",
+            json!({ "action": "transform", "content": shown("***"), "details": { "n": 2 } }),
+        ),
+        ("tool_result", &result, "event.details.n++;", json!({ "action": "transform", "details": { "n": 2 } })),
+        ("tool_result", &result, "return {};", json!({ "action": "continue" })),
+    ] {
+        let got = hook(event, body, data.clone()).await;
+        assert_eq!(got["outcome"], expected, "{event} {body}");
+    }
+}
+
+#[tokio::test]
+async fn system_prompt_is_told_as_those_before_left_it() {
+    let body = "event.systemPrompt = ''; return { systemPrompt: ctx.getSystemPrompt() + '!' };";
+    let got = hook("before_agent_start", body, json!({ "prompt": "p", "systemPrompt": "chained" })).await;
+    assert_eq!(got["outcome"], json!({ "system_prompt": "chained!" }));
+}
+
+#[tokio::test]
 async fn results_of_hooks_have_the_form_of_their_family() {
     let said = |family: &str, outcome: Value| json!({ "family": family, "outcome": outcome });
     let input = json!({ "text": "hi", "source": "interactive" });
@@ -147,7 +213,7 @@ async fn results_of_hooks_have_the_form_of_their_family() {
         said("input", json!({ "action": "handled" }))
     );
     let start = json!({ "prompt": "p", "systemPrompt": "s" });
-    let begun = json!({ "message": { "custom_type": "n", "content": [{ "type": "text", "text": "x" }], "display": true }, "system_prompt": "s!" });
+    let begun = json!({ "message": { "custom_type": "n", "content": "x", "display": true }, "system_prompt": "s!" });
     let body =
         "return { message: { customType: 'n', content: 'x', display: true }, systemPrompt: event.systemPrompt + '!' };";
     assert_eq!(hook("before_agent_start", body, start).await, said("start", begun));
@@ -318,11 +384,30 @@ async fn what_has_no_effect_is_told_once() {
 }
 
 #[tokio::test]
+async fn stream_whose_error_nobody_hears_ends_its_call() {
+    let source = "import { shim } from 'pi:shims'; const fs = shim('pi:shim/node/fs'); let calls = 0;
+        export default (pi) => pi.registerTool({ name: 't', description: '', parameters: { type: 'object' },
+            async execute(id, { path, heard }) {
+                calls++;
+                const stream = fs.createReadStream(path);
+                if (heard) stream.on('error', () => {});
+                await new Promise((resolve) => stream.on(heard ? 'close' : 'end', resolve));
+                return { content: [{ type: 'text', text: `call ${calls}` }] };
+            } })";
+    let guest = start(program(source)).await.expect("it loads");
+    let fault = call(&guest, "t", json!({ "path": "/nowhere/at/all" })).await.expect_err("nobody hears it");
+    assert!(fault.to_string().contains("/nowhere/at/all"), "{fault}");
+    // It is the call that has ended, and not the extension.
+    let answer = call(&guest, "t", json!({ "path": "/nowhere/at/all", "heard": true })).await;
+    assert_eq!(answer.map(|answer| text(&answer)), Ok("call 2".to_owned()));
+}
+
+#[tokio::test]
 async fn answer_that_is_always_the_same_is_told_once() {
     let seat = seat(&Heard::default());
     let source = "import { shim } from 'pi:shims'; const os = shim('pi:shim/node/os');
         export default (pi) => pi.on('session_before_fork', (event, ctx) => {
-            for (let count = 0; count < 2; count++) { os.totalmem(); pi.getSettings(); ctx.scopedModels; }
+            for (let count = 0; count < 2; count++) { os.totalmem(); pi.getSettings(); }
             return { skipConversationRestore: true };
         });";
     let guest = JsGuest::start(program(source), seat.desk.clone()).await.expect("it loads");
@@ -333,7 +418,6 @@ async fn answer_that_is_always_the_same_is_told_once() {
     let expected = [
         "os.totalmem always answers the same",
         "pi.getSettings always answers the same",
-        "ctx.scopedModels always answers the same",
         "skipConversationRestore has no effect",
     ]
     .map(|words| format!("compat.warning test: {words} here"));
@@ -353,16 +437,40 @@ async fn instructions_of_a_summary_may_stand_instead_of_the_usual_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn content_of_a_message_is_what_was_given() {
+    let shown = "Blocks([Text(TextBlock { text: \"hi\" })])";
+    for (content, expected) in [
+        ("'hi ü'", "Text(\"hi ü\")"),
+        ("['hi']", shown),
+        ("[{ type: 'text', text: 'hi' }]", shown),
+        ("undefined", "Blocks([])"),
+    ] {
+        let heard = Heard::default();
+        let source = format!(
+            "export default (pi) => pi.on('agent_start', () => {{
+                try {{ pi.sendMessage({{ customType: 'n', content: {content}, display: true }}); }} catch {{}} }});"
+        );
+        let guest = JsGuest::start(program(&source), desk(&heard)).await.expect("it loads");
+        guest.handle(0, Arc::new(Event::AgentStart), ask()).await.expect("an answer");
+        let told = heard.lock().expect("no panic").clone();
+        let expected =
+            format!("SendMessage {{ message: DraftMessage {{ custom_type: \"n\", content: {expected}, display: true");
+        assert!(told[0].starts_with(&expected), "{content}: {told:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_for_the_editor_is_there_at_once() {
     let heard = Heard::default();
     let source = "export default (pi) => pi.on('agent_start', (event, ctx) => {
         ctx.ui.setEditorText('a');
         ctx.ui.pasteToEditor('b');
         if (ctx.ui.getEditorText() !== '') throw new Error('nobody has an editor');
+        if (ctx.scopedModels.length !== 0) throw new Error('nobody chose models');
     })";
     let guest = JsGuest::start(program(source), desk(&heard)).await.expect("it loads");
     guest.handle(0, Arc::new(Event::AgentStart), ask()).await.expect("an answer");
-    assert_eq!(*heard.lock().expect("no panic"), ["Announce", "EditorText", "Announce", "EditorText"]);
+    assert_eq!(words(&heard), ["Announce", "Announce", "EditorText", "ScopedModels"]);
 }
 
 #[tokio::test]
@@ -495,6 +603,30 @@ async fn what_is_registered_and_cannot_be_used_costs_itself() {
 }
 
 #[tokio::test]
+async fn provider_for_those_who_sign_in_is_told_of() {
+    let seat = seat(&Heard::default());
+    let source = "export default (pi) => {
+        const models = [{ id: 'm' }], oauth = { name: 'It', login() {}, refreshToken() {}, getApiKey: () => '' };
+        const spoken = { baseUrl: 'https://x.invalid', api: 'openai-completions', models };
+        pi.registerProvider('signed', { ...spoken, oauth });
+        pi.registerProvider('keyed', { ...spoken, oauth, apiKey: 'OWN_KEY' });
+        pi.registerProvider('own', { models, oauth, streamSimple() {} });
+    }";
+    let guest = JsGuest::start(program(source), seat.desk.clone()).await.expect("it loads");
+    let registration = guest.registration();
+    let offers: Vec<_> = registration
+        .providers
+        .iter()
+        .map(|it| (it.name.as_str(), it.streams, it.config.contains_key("oauth")))
+        .collect();
+    assert_eq!(offers, [("signed", false, true), ("keyed", true, false), ("own", true, false)]);
+    guest.shutdown().await;
+    let expected = ["signed", "keyed", "own"]
+        .map(|name| format!("compat.warning test: oauth of the provider \"{name}\" has no effect here"));
+    assert_eq!(heard_of(&seat, "compat.warning").await, expected);
+}
+
+#[tokio::test]
 async fn bytes_are_packed_and_unpacked() {
     let body = "const text = 'again and again '.repeat(1000);
         const told = (act) => { try { return String(act()) === text; } catch ({ code }) { return code; } };
@@ -539,7 +671,7 @@ async fn question_comes_after_all_that_was_shown_before_it() {
     })";
     let guest = JsGuest::start(program(source), desk(&heard)).await.expect("it loads");
     guest.handle(0, Arc::new(Event::AgentStart), ask()).await.expect("an answer");
-    let heard: Vec<String> = heard.lock().expect("no panic").clone();
+    let heard = words(&heard);
     assert_eq!((heard.len(), heard.iter().position(|word| word == "Ask")), (41, Some(40)));
 }
 
@@ -611,6 +743,12 @@ async fn context_is_an_object_of_its_own_with_members_of_its_own() {
         let told = text(&call(&guest, "t", json!({})).await.expect("an answer"));
         assert_eq!(told, format!(";true;false;true;false;{is_first}"));
     }
+}
+
+#[tokio::test]
+async fn tool_of_the_host_answers_in_the_words_of_pi() {
+    let body = "const told = await ctx.executeTool('ls', { path: '.' }); return Object.keys(told).sort().join() + ' ' + told.isError;";
+    assert_eq!(run(body).await, "content,isError false");
 }
 
 #[tokio::test]

@@ -227,6 +227,30 @@ async fn what_the_engine_throws_is_told_with_the_line_that_was_written() {
     }
 }
 
+/// Where the engine names no place, the only access of that name is a guess, and of several none is told.
+#[tokio::test]
+async fn place_that_nobody_named_is_told_as_a_guess_or_not_at_all() {
+    for (body, expected) in
+        [("const x: any = undefined;\n\n  x.y;", Some(4)), ("const x: any = undefined;\n  x.y;\n  x.y;", None)]
+    {
+        let (house, desks) = (House::new(), crate::house::Heard::default());
+        fs::remove_file(house.at("greeter/index.js")).expect("a file");
+        fs::write(house.at("greeter/index.ts"), format!("export default (pi: any) => {{\n  {body}\n}};\n"))
+            .expect("a file");
+        let prepared = house.prepare("greeter/index.ts").await.expect("it is built");
+        let fault = prepared.program.start(crate::house::desk(&desks)).await.expect_err("it throws");
+        let message = "cannot read property 'y' of undefined";
+        let folder = house.at("greeter").canonicalize().expect("a folder");
+        match expected {
+            Some(line) => {
+                let place = format!("{message} (perhaps {}/index.ts:{line}:", folder.display());
+                assert!(fault.told().starts_with(&place), "{body}: {}", fault.told());
+            }
+            None => assert_eq!(fault.told(), message, "{body}"),
+        }
+    }
+}
+
 #[tokio::test]
 async fn stack_that_an_extension_reads_leads_to_its_sources() {
     let (house, desks) = (House::new(), crate::house::Heard::default());
@@ -252,11 +276,47 @@ async fn artifact_is_found_where_extensions_are() {
         is_trusted: true,
         agent: Some(house.at("agent")),
         home: None,
+        npm: discovery::Npm::default(),
     };
     let found = discovery::discover(&places, &discovery::Wanted::default());
     let paths: Vec<PathBuf> = found.sources.into_iter().map(|source| source.path).collect();
     assert_eq!(paths, [house.at("agent/extensions/built").canonicalize().expect("it is there")]);
     assert_eq!(found.notices, []);
+}
+
+#[cfg(unix)]
+#[test]
+fn package_that_npm_installed_for_everything_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("a folder");
+    let write = |path: &str, text: &str| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    };
+    for prefix in ["variable", "home/written", "programs", "versions/22"] {
+        write(&format!("{prefix}/lib/node_modules/@s/glob/package.json"), r#"{"pi":{"extensions":["./x.ts"]}}"#);
+        write(&format!("{prefix}/lib/node_modules/@s/glob/x.ts"), "");
+    }
+    write("home/.npmrc", "; mine\nregistry = https://registry.invalid\nprefix = ~/written\n");
+    write("programs/bin/npm", "");
+    write("versions/22/bin/node", "");
+    fs::create_dir_all(root.join("shims/bin")).expect("a folder");
+    std::os::unix::fs::symlink(root.join("versions/22/bin/node"), root.join("shims/bin/node")).expect("a link");
+    let path = |folder: &str| Some(root.join(folder).into_os_string());
+    for (npm, home, expected) in [
+        (discovery::Npm { prefix: Some(root.join("variable")), ..Default::default() }, "home", "variable"),
+        (discovery::Npm { path: path("programs/bin"), ..Default::default() }, "home", "home/written"),
+        (discovery::Npm { path: path("programs/bin"), ..Default::default() }, "nobody", "programs"),
+        (discovery::Npm { path: path("shims/bin"), ..Default::default() }, "nobody", "versions/22"),
+    ] {
+        let (agent, home) = (Some(root.join("agent")), Some(root.join(home)));
+        let places = discovery::Places { directory: root.join("project"), is_trusted: true, agent, home, npm };
+        let named = vec!["npm:@s/glob@^1".to_owned()];
+        let found = discovery::discover(&places, &discovery::Wanted { named, ..Default::default() });
+        let paths: Vec<PathBuf> = found.sources.into_iter().map(|source| source.path).collect();
+        assert_eq!(paths, [root.join(expected).join("lib/node_modules/@s/glob/x.ts")], "{:?}", found.notices);
+    }
 }
 
 #[tokio::test]

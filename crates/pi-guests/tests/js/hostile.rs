@@ -34,6 +34,15 @@ pub(super) struct Row {
     /// More files, by their path on the stage.
     #[serde(default)]
     files: BTreeMap<String, String>,
+    /// Files that other extensions or servers are started from.
+    #[serde(default)]
+    programs: Vec<String>,
+    /// Settings in which servers are written.
+    #[serde(default)]
+    credentials: Vec<String>,
+    /// Links, by their path on the stage, to what they lead to there.
+    #[serde(default)]
+    links: BTreeMap<String, String>,
     /// `extensions.policy`; by default the product's.
     #[serde(default)]
     policy: Value,
@@ -61,6 +70,12 @@ pub(super) enum Asked {
     ToolAndCancel,
     /// It hears that a tool is about to be called.
     Guard,
+    /// It hears that the agent is about to run a command, which runs if all who changed it may run it.
+    Command,
+    /// It hears an answer without calls. Those that it puts in are run in the same way.
+    Answer,
+    /// Its model `bot/b` answers, in the same way.
+    Model,
     /// It is loaded, and not asked for anything.
     Nothing,
 }
@@ -99,9 +114,10 @@ rows! {
     parameters_that_pile_up,
     stolen_identity, data_of_another, tool_of_another, message_to_another,
     exec_sync_under_a_deny, spawn_under_a_deny, spawn_whose_error_nobody_hears, bash_tool_under_a_deny, command_beside_a_granted_one,
+    command_of_the_agent_changed, call_put_into_an_answer, call_of_its_own_model,
     process_exit, signal_to_the_host, forbidden_modules,
     path_with_dots, path_by_a_link, link_of_its_own, import_of_a_file, import_at_run_time,
-    keys_of_the_person, keys_of_pi, neighbours_of_a_file, import_of_what_is_hidden, home_as_project, settings_that_grant, programs_that_git_runs, ledger_of_its_own,
+    keys_of_the_person, keys_of_pi, keys_in_configuration, conversations_of_others, neighbours_of_a_file, import_of_what_is_hidden, import_by_a_link, home_as_project, settings_that_grant, code_of_another, programs_that_git_runs, ledger_of_its_own,
     environment_harvest, environment_of_a_process,
     loopback, loopback_in_permissive, loopback_by_name, metadata_address, redirect_inside, rebinding,
     log_flood, rejection_flood, secret_in_the_log, question_flood,

@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// What was asked of the session, by name.
+/// What was asked of the session: its name, and what it said with it.
 pub(crate) type Heard = Arc<Mutex<Vec<String>>>;
 
 pub(crate) fn program(source: &str) -> Program {
@@ -70,13 +70,17 @@ struct Session(Heard);
 
 impl SessionPort for Session {
     fn submit(&self, _: GuestId, request: Request) -> BoxFuture<'_, ()> {
-        let told = format!("{request:?}");
-        let word = told.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
-        self.0.lock().expect("no panic").push(word);
+        self.0.lock().expect("no panic").push(format!("{request:?}"));
         // Nobody answers, which says that the session is gone.
         drop(request);
         async {}.boxed()
     }
+}
+
+/// The names alone.
+pub(crate) fn words(heard: &Heard) -> Vec<String> {
+    let word = |told: &String| told.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
+    heard.lock().expect("no panic").iter().map(word).collect()
 }
 
 /// A desk in folders of its own, and the ledger of what happens at it.
@@ -150,7 +154,7 @@ pub(crate) fn seat(heard: &Heard) -> Seat {
             redactor,
         },
         queue: Arc::new(FileQueue::default()),
-        folders: Folders { project: sub("project"), home: None, agent: None },
+        folders: Folders { project: sub("project"), home: None, agent: None, ..Folders::default() },
         variables: BTreeMap::from([("PLAIN".to_owned(), "plain".to_owned())]),
         resolver: Arc::new(SystemResolver),
         proxy: None,

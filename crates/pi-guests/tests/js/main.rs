@@ -8,3 +8,4 @@ mod hostile;
 mod house;
 mod limits;
 mod order;
+mod processes;

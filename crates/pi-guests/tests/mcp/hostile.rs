@@ -363,7 +363,7 @@ async fn entry_of_a_project_that_changed_is_not_started_until_a_person_agrees() 
     // Nobody is there, or somebody says no: the program does not run.
     for answer in [None, Some("No")] {
         let changed = start(plan("junk", answer)).await.expect("it waits");
-        changed.until("it is told", |house| told(house).contains("pi mcp test srv --accept")).await;
+        changed.until("it is told", |house| told(house).contains("`pi mcp test srv` shows what changed")).await;
         assert!(matches!(changed.guest.standing(), Standing::Down(_)), "{:?}", changed.guest);
         assert!(!changed.ledger().contains("\"exec\""), "{}", changed.ledger());
         let asked = changed.diary.lock().expect("no panic").asked.join("");
@@ -376,7 +376,7 @@ async fn entry_of_a_project_that_changed_is_not_started_until_a_person_agrees() 
     let again = start(plan("junk", None)).await.expect("it starts");
     assert!(matches!(again.guest.standing(), Standing::Ready(_)));
     let back = start(plan("good", Some("No"))).await.expect("it waits");
-    back.until("it is told", |house| told(house).contains("pi mcp test srv --accept")).await;
+    back.until("it is told", |house| told(house).contains("`pi mcp test srv` shows what changed")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

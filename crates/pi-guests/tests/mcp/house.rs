@@ -177,7 +177,12 @@ pub(crate) async fn start(plan: Plan) -> Result<House, String> {
             redactor,
         },
         queue: Arc::new(FileQueue::default()),
-        folders: Folders { project: folder.join("project"), home: Some(folder.join("home")), agent: None },
+        folders: Folders {
+            project: folder.join("project"),
+            home: Some(folder.join("home")),
+            agent: None,
+            ..Folders::default()
+        },
         variables: variables.into_iter().chain([unwanted]).collect::<BTreeMap<_, _>>(),
         resolver: Arc::new(SystemResolver),
         proxy: None,

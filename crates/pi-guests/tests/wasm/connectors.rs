@@ -78,6 +78,7 @@ impl SessionPort for Session {
                 drop(reply.send(Ok(vec![CommandInfo { definition, source }])));
             }
             Request::Models(reply) => drop(reply.send(Ok(Vec::new()))),
+            Request::ScopedModels(reply) => drop(reply.send(Ok(Vec::new()))),
             Request::EditorText(reply) => drop(reply.send(Ok(Some("draft".to_owned())))),
             Request::AppendEntry { reply, .. } => drop(reply.send(Ok("e9".into()))),
             Request::SendMessage { reply, .. }

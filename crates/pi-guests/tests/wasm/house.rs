@@ -123,7 +123,7 @@ impl House {
                 redactor,
             },
             queue: Arc::new(FileQueue::default()),
-            folders: Folders { project, home: None, agent: None },
+            folders: Folders { project, home: None, agent: None, ..Folders::default() },
             variables,
             resolver: Arc::new(SystemResolver),
             proxy: None,
@@ -219,7 +219,8 @@ fn reference(needs: &Value) -> Vec<u8> {
     let flat = needs.map(|needs| needs.iter().map(|need| &need["capability"]).collect::<Vec<_>>());
     let register = json!({ "name": "reference", "version": "1.0.0", "api-version": "1.0",
         "capabilities": flat, "capability-manifest": needs.map(|needs| json!({ "capabilities": needs })),
-        "tools": tools, "slash-commands": [{ "name": "greet", "description": "Says hello" }, { "name": "subscribe" }],
+        "tools": tools, "slash-commands": [{ "name": "greet", "description": "Says hello" }, { "name": "subscribe" },
+            { "name": "echo" }, { "name": "report" }, { "name": "worry" }],
         "event-hooks": ["tool-call", "agent-start"] });
     let answer = |content: Value, details: Value| json!({ "ok": { "output": { "content": content, "details": details }, "is-error": false } });
     let said = json!({ "ok": { "output": { "content": [{ "text": { "$slot": "text" } }] }, "is-error": { "$slot": "failed" } } });
@@ -231,6 +232,18 @@ fn reference(needs: &Value) -> Vec<u8> {
         .result("nonsense", "guest", "call-tool", &answer(json!([]), json!("{not json")))
         .result("refusal", "guest", "call-tool", &json!({ "err": { "code": "sad", "message": "not today" } }))
         .result("done", "guest", "run-command", &json!({ "ok": { "output": "{}", "is-error": false } }))
+        .result(
+            "report",
+            "guest",
+            "run-command",
+            &json!({ "ok": { "output": r#""all \"well\"""#, "is-error": false } }),
+        )
+        .result(
+            "worry",
+            "guest",
+            "run-command",
+            &json!({ "ok": { "output": r#""it went \"wrong\"""#, "is-error": true } }),
+        )
         .result("go-on", "guest", "handle-event", &json!({ "ok": "notice" }))
         .result("block", "guest", "handle-event", &block)
         .texts("script", &["-c", "echo hi"])

@@ -136,7 +136,7 @@ async fn what_is_neither_is_refused_with_a_word_of_advice() {
     let module = wat::parse_str("(module)").expect("a module");
     for (name, bytes, expected) in [
         ("a.wasm", module.as_slice(), "is a WebAssembly module and not a component; build it for wasm32-wasip2"),
-        ("b.wasm", b"text", "is not a WebAssembly component"),
+        ("b.wasm", b"text", "it is not WebAssembly; name a source"),
         ("c.artifact", b"text", "it is not an artifact"),
     ] {
         let path = house.folder.join("own").join(name);

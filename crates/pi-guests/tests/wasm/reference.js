@@ -60,5 +60,12 @@ export default function (pi) {
   });
   tool("note", (params, signal, onUpdate) => (onUpdate({ content: [{ type: "text", text: "half" }] }), "done"));
   pi.registerCommand("greet", { description: "Says hello", handler: async (args, ctx) => ctx.ui.notify("hello", "info") });
+  pi.registerCommand("echo", { handler: async (args, ctx) => ctx.ui.notify(JSON.stringify({ text: args }), "info") });
+  pi.registerCommand("report", { handler: async (args, ctx) => ctx.ui.notify('all "well"', "info") });
+  pi.registerCommand("worry", {
+    handler: async () => {
+      throw new Error('it went "wrong"');
+    },
+  });
   pi.on("tool_call", (event) => (event.toolName.startsWith("d") ? { block: true, reason: "no tools with d" } : undefined));
 }

@@ -60,9 +60,16 @@
   (func (export "pi:extension/guest@1.0.0#shutdown"))
 
   (func (export "pi:extension/guest@1.0.0#run-command")
-    (param $name i32) (param $name-length i32) (param i32 i32 i32) (param i32 i32 i32) (result i32)
+    (param $name i32) (param $name-length i32) (param i32 i32 i32)
+    (param $has-input i32) (param $input i32) (param $input-length i32) (result i32)
     (local $result i32)
+    (if (i32.eq (i32.load8_u (local.get $name)) (i32.const 114)) (then (return (i32.const {report}))))
+    (if (i32.eq (i32.load8_u (local.get $name)) (i32.const 119)) (then (return (i32.const {worry}))))
     (local.set $result (call $room (i32.const 64)))
+    (if (i32.eq (i32.load8_u (local.get $name)) (i32.const 101))
+      (then
+        (call $notify (local.get $input) (local.get $input-length) (i32.const 0) (local.get $result))
+        (return (i32.const {done}))))
     (if (i32.eq (i32.load8_u (local.get $name)) (i32.const 115))
       (then (call $subscribe {'news'} (local.get $result)))
       (else (call $notify {'hello'} (i32.const 0) (local.get $result))))

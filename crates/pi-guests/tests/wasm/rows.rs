@@ -18,7 +18,7 @@ async fn registration_is_what_init_returned() {
     let answer = &registration.tool("answer").expect("a tool").definition;
     assert_eq!((answer.description.as_str(), json!(answer.parameters)), ("d", json!({ "type": "object" })));
     let commands: Vec<_> = registration.commands.iter().map(|it| it.definition.name.as_str()).collect();
-    assert_eq!(commands, ["greet", "subscribe"]);
+    assert_eq!(commands, ["greet", "subscribe", "echo", "report", "worry"]);
     let hooks: Vec<_> = registration.hooks.keys().map(|hook| hook.as_str()).collect();
     assert_eq!(hooks, ["agent_start", "tool_call"]);
     assert!(registration.channels.is_empty());

@@ -69,6 +69,8 @@ struct Step {
     #[serde(default)]
     cancel: bool,
     command: Option<String>,
+    #[serde(default)]
+    typed: String,
     guard: Option<String>,
     offers: Option<String>,
     shows: Option<String>,
@@ -230,8 +232,10 @@ async fn take(tier: Tier, house: &House, guest: &dyn Guest, guests: &Guests, ste
     }
     vec![if let Some(command) = &step.command {
         let command = guests.command(&own_name(tier, &format!("/{command}"))).expect("a command");
-        command.run(String::new(), &never()).await.expect("it runs");
-        house.announced().await
+        match command.run(step.typed.clone(), &never()).await {
+            Ok(()) => house.announced().await,
+            Err(trouble) => format!("! {trouble}"),
+        }
     } else if let Some(tool) = &step.guard {
         let data = json!({ "toolName": tool, "toolCallId": "c", "input": {} });
         match guests.dispatch(event("tool_call", &data), &never()).await {

@@ -148,7 +148,8 @@ impl Shared {
         };
         if !self.desk.inquire(inquiry).await {
             let message = format!(
-                "its entry in {file} is not the one that you agreed to; `pi mcp test {name} --accept` shows it and agrees"
+                "its entry in {file} is not the one that you agreed to; `pi mcp test {name}` shows what changed, \
+                 and with --accept you agree"
             );
             return Err(LinkFault::Unreachable { message, is_permanent: true });
         }

@@ -190,7 +190,8 @@ impl Errand {
         let state = (SseStream::from_bytes_stream(pieces.boxed()).boxed(), Throttle::new(self.pace.clone()), asked);
         let events = stream::unfold(state, |(mut events, mut throttle, asked)| async move {
             throttle.wait().await;
-            let event = events.next().await?.map(|event| readable(event, asked.as_ref()));
+            let event =
+                whole_or_told(events.next().await?, asked.as_ref()).map(|event| readable(event, asked.as_ref()));
             throttle.count();
             Some((event, (events, throttle, asked)))
         });
@@ -241,6 +242,17 @@ pub(super) fn explain(error: &(dyn std::error::Error + 'static)) -> Option<LinkF
         true => LinkFault::Lost { message },
         false => LinkFault::Unreachable { message, is_permanent: false },
     })
+}
+
+/// An event that is too long ends its stream. Whoever asked is told that, and not that nobody is there any more.
+fn whole_or_told(event: Result<Sse, SseError>, asked: Option<&RequestId>) -> Result<Sse, SseError> {
+    let (Err(SseError::Body(cause)), Some(asked)) = (&event, asked) else { return event };
+    let Some(NoAnswer::TooLarge(most)) = cause.downcast_ref::<NoAnswer>() else { return event };
+    let answer = salvage::none(asked.clone(), &format!("its answer is a message of more than {most} bytes"));
+    match serde_json::to_string(&answer) {
+        Ok(answer) => Ok(Sse { data: Some(answer), ..Sse::default() }),
+        Err(_) => event,
+    }
 }
 
 /// An event with an answer that cannot be read says so in its place, and an error that names no request is one of the request

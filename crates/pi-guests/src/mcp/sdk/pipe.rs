@@ -77,6 +77,7 @@ impl Program {
             env: Default::default(),
             unset: None,
             bare: None,
+            announce: None,
             stdin: None,
             timeout_ms: None,
             max_output_bytes: None,

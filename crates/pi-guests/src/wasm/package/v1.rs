@@ -18,6 +18,8 @@ use self::{
     carry::{Lift, Lower, NotJson},
 };
 use pi_exthost::{Registration, content, guest::ToolAnswer};
+use pi_extproto::Object;
+use serde_json::json;
 use wasmtime::{Store, component::Linker};
 
 use crate::wasm::{
@@ -75,11 +77,13 @@ pub(super) async fn perform(
         }
         Task::Command { name, arguments } => {
             let args = Some(arguments.split_whitespace().map(str::to_owned).collect());
-            let command = SlashCommand { name, args, input: None };
+            // Words are what is between blanks; what was typed stands beside them as it was.
+            let typed = Object::from_iter([("text".to_owned(), json!(arguments))]);
+            let command = SlashCommand { name, args, input: Some(typed.lower()) };
             let answered = guest.call_run_command(store, &command).await?.map_err(refused);
             answered.and_then(|answered| match answered.is_error {
-                false => Ok(Answer::Done),
-                true => Err(Refused::Threw { message: answered.output }),
+                false => Ok(Answer::Said(said(&answered.output))),
+                true => Err(Refused::Threw { message: said(&answered.output).unwrap_or(answered.output) }),
             })
         }
         Task::Event(event) => {
@@ -97,6 +101,11 @@ impl From<NotJson> for Refused {
     fn from(fault: NotJson) -> Self {
         Self::Nonsense { problem: fault.to_string() }
     }
+}
+
+/// The text that an output is, if it is one and not empty.
+fn said(output: &str) -> Option<String> {
+    serde_json::from_str(output).ok().filter(|text: &String| !text.trim().is_empty())
 }
 
 fn refused(report: ErrorReport) -> Refused {

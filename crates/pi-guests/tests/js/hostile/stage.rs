@@ -15,15 +15,23 @@ use std::{
 use futures_util::future::BoxFuture;
 use pi_extc::{SecretKey, Workshop};
 use pi_exthost::{
-    Dispatcher, Fittings, GrantsFile, Guest, Guests, Incident, Ledger, Patience, Resolver, Rulebook,
-    guest::ToolInvocation,
+    Dispatcher, Fittings, GrantsFile, Guest, GuestId, Guests, Incident, Ledger, Patience, Resolver, Rulebook,
+    guest::{StreamCall, ToolInvocation},
+    guests::Influenced,
     launcher::{LaunchFault, Launcher, Provenance, Source},
     ledger,
-    verdict::Verdict,
+    verdict::{MessageVerdict, ToolCallVerdict, Verdict},
 };
-use pi_extproto::hook::event::Event;
+use pi_extproto::{
+    Object,
+    connector::tool::ToolUse,
+    hook::event::{
+        Event,
+        payload::{MessageEvent, ToolCallEvent},
+    },
+};
 use pi_guests::{Screening, Surroundings, Tiers, js::Limits};
-use pi_policy::{Moment, config};
+use pi_policy::{Extent, Mark, Marks, Moment, PathStyle, config};
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_testkit::SessionDouble;
 use pi_tools::{
@@ -94,11 +102,14 @@ impl Stage {
         for (path, content) in &row.files {
             write(&at(path), &placed(content));
         }
+        for (path, target) in &row.links {
+            link(&at(target), &at(path));
+        }
         let module = row.at.as_deref().unwrap_or("agent/extensions/villain/index.js");
         write(&at(module), &placed(&row.module()));
         write(&at("agent/extensions/bystander/index.js"), BYSTANDER);
         let project = at(row.project.as_deref().unwrap_or("project"));
-        let dispatcher = dispatcher(&real, &project, &placed(&row.policy.to_string()), row.calls);
+        let dispatcher = dispatcher(&real, folders(&real, &project, row), &placed(&row.policy.to_string()), row.calls);
         let tiers = Tiers::new(surroundings(&real, &project)).expect("a cache");
         let incidents: Arc<Mutex<Vec<Incident>>> = Arc::default();
         let heard = Arc::clone(&incidents);
@@ -141,6 +152,39 @@ impl Stage {
                 };
                 tokio::join!(self.call("t", &cancel), cancelled).0
             }
+            (None, Asked::Command) => {
+                let event = || ToolCallEvent {
+                    tool_name: "bash".to_owned(),
+                    tool_call_id: "c1".to_owned(),
+                    input: json!({ "command": "true" }).as_object().cloned().expect("an object"),
+                };
+                match self.guests.tool_call(event, std::future::ready, &CancellationToken::new()).await {
+                    ToolCallVerdict::Transformed { by, input } => self.agent_asks(by, "bash", input).await,
+                    other => format!("{other:?}"),
+                }
+            }
+            (None, Asked::Answer) => {
+                let event = || MessageEvent { message: answer() };
+                match self.guests.message_end(event, &CancellationToken::new()).await {
+                    MessageVerdict::Replaced { calls, .. } => {
+                        let (by, call) = calls.into_iter().next().expect("it put one in");
+                        self.agent_asks(vec![by], &call.name, call.arguments).await
+                    }
+                    other => format!("{other:?}"),
+                }
+            }
+            (None, Asked::Model) => {
+                let (steps, _unheard) = mpsc::channel(64);
+                let (model, context, options) =
+                    (json!({ "provider": "bot", "id": "b" }), json!({ "messages": [] }), json!({}));
+                let call = StreamCall { provider: "bot".to_owned(), model, context, options, steps };
+                let villain = GuestId::from("villain");
+                let message = self.guests.stream(&villain, call, &CancellationToken::new()).await.expect("it answers");
+                match message.content.as_slice() {
+                    [Block::ToolCall(call)] => self.agent_asks(vec![villain], &call.name, call.arguments.clone()).await,
+                    other => format!("{other:?}"),
+                }
+            }
             (None, Asked::Guard) => {
                 let data = json!({ "toolName": "read", "toolCallId": "c", "input": { "path": "notes.txt" } });
                 let event = Event::read("tool_call", data.as_object().cloned()).expect("an event");
@@ -152,6 +196,20 @@ impl Stage {
             }
         };
         got.replace(&*self.path("").to_string_lossy().trim_end_matches('/').to_owned(), "ROOT")
+    }
+
+    /// What the agent is told that wants to do what these had a hand in.
+    async fn agent_asks(&self, guests: Vec<GuestId>, name: &str, input: Object) -> String {
+        for guest in guests {
+            let influenced =
+                Influenced { id: Some("c1".into()), call: ToolUse { name: name.to_owned(), input: input.clone() } };
+            let cancel = CancellationToken::new();
+            let answered = self.guests.answer_for(&guest, influenced, &cancel);
+            if let Err(refused) = timeout(AGES, answered).await.expect("it ends") {
+                return refused.message;
+            }
+        }
+        "allowed".to_owned()
     }
 
     async fn call(&self, name: &str, cancel: &CancellationToken) -> String {
@@ -235,6 +293,14 @@ impl Row {
     }
 }
 
+/// What a model said that wants nothing done.
+fn answer() -> Value {
+    json!({ "role": "assistant", "content": [{ "type": "text", "text": "Hello." }], "api": "x", "provider": "x", "model": "x",
+        "usage": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+            "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 } },
+        "stopReason": "stop", "timestamp": 1 })
+}
+
 /// Files that must be afterwards what they were before.
 const PRECIOUS: &[(&str, &str)] = &[
     ("home/.ssh/id_rsa", "PRIVATE-KEY-MATERIAL"),
@@ -253,19 +319,44 @@ fn furnish(real: &Path) {
     for (path, content) in PRECIOUS {
         write(&real.join(path), content);
     }
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::symlink(real.join("home/.ssh"), real.join("project/out")).expect("a link");
-        std::os::unix::fs::symlink(real.join("home/.ssh/id_rsa"), real.join("project/key")).expect("a link");
-    }
+    link(&real.join("home/.ssh"), &real.join("project/out"));
+    link(&real.join("home/.ssh/id_rsa"), &real.join("project/key"));
 }
+
+#[cfg(unix)]
+fn link(target: &Path, path: &Path) {
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::os::unix::fs::symlink(target, path).expect("a link");
+}
+
+/// Elsewhere not everybody may make them.
+#[cfg(not(unix))]
+fn link(_target: &Path, _path: &Path) {}
 
 fn write(path: &Path, content: &str) {
     fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     fs::write(path, content).expect("a file");
 }
 
-fn dispatcher(real: &Path, project: &Path, policy: &str, calls: Option<u32>) -> Dispatcher {
+/// With what the program finds when it looks for extensions and servers.
+fn folders(real: &Path, project: &Path, row: &Row) -> Folders {
+    let at = |path: &str| real.join(path);
+    let text = |path: &str| at(path).to_string_lossy().into_owned();
+    let programs = row.programs.iter().map(|path| Mark::program(PathStyle::HOST, &text(path), Extent::File, None));
+    let credentials = row.credentials.iter().map(|path| Mark::credentials(PathStyle::HOST, &text(path)));
+    let marks = Marks::default();
+    marks.set(programs.chain(credentials).map(|mark| mark.expect("a path")));
+    Folders {
+        project: project.to_owned(),
+        home: Some(at("home")),
+        agent: Some(at("agent")),
+        session: Some(at("agent/sessions/own.jsonl")),
+        kept: Vec::new(),
+        marks,
+    }
+}
+
+fn dispatcher(real: &Path, folders: Folders, policy: &str, calls: Option<u32>) -> Dispatcher {
     let usual = pi_exthost::Limits::default();
     let at = |path: &str| real.join(path);
     let policy: Value = serde_json::from_str(policy).expect("a policy");
@@ -294,7 +385,7 @@ fn dispatcher(real: &Path, project: &Path, policy: &str, calls: Option<u32>) -> 
             redactor: redactor(),
         },
         queue: Arc::new(FileQueue::default()),
-        folders: Folders { project: project.to_owned(), home: Some(at("home")), agent: Some(at("agent")) },
+        folders,
         variables: BTreeMap::from(variables),
         resolver: Arc::new(Names::default()),
         proxy: None,

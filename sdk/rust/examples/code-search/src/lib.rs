@@ -1,6 +1,7 @@
 //! An extension with a tool that finds where a name is defined and where it is used.
 //!
-//! It reads files through the host and looks at lines: no index, no parser, every language that [`lines`] knows.
+//! It reads files through the host and looks at lines: no index, no parser, every language that [`lines`] knows. So it says
+//! what it saw and what it did not look into, and never that something is not there.
 
 pub mod lines;
 
@@ -19,6 +20,8 @@ const SKIPPED: [&str; 7] = [".git", "node_modules", "target", "dist", "build", "
 const MOST_FILES: usize = 2000;
 const MOST_BYTES: usize = 1 << 20;
 const DEFAULT_LIMIT: usize = 50;
+/// Most files that are named of those that were not looked into.
+const MOST_NAMED: usize = 10;
 /// After so many files it is told how far the search has come.
 const NEWS: usize = 200;
 
@@ -52,7 +55,8 @@ impl Extension for CodeSearch {
         } });
         let mut search = tool(
             "code_search",
-            "Finds where a name is defined and used, with file, line and kind of each place.",
+            "Finds where a name is defined and used, with file, line and kind of each place. It looks at single lines of \
+             Rust, JavaScript, TypeScript, Python, Go, C, C++, Java and C#, and into no folders of packages and builds.",
             &parameters,
         );
         search.label = Some("Code search".to_owned());
@@ -65,10 +69,9 @@ impl Extension for CodeSearch {
         if query.name.is_empty() || !query.name.chars().all(lines::is_name) {
             return Err(failed("bad_input", "name: expected letters, digits and underscores"));
         }
-        let search =
-            Search { host, call_id: &call.call_id, query: &query, limit: query.limit.unwrap_or(DEFAULT_LIMIT).max(1) };
-        let (found, is_cut) = search.run(query.path.as_deref().unwrap_or("."))?;
-        Ok(answer(&query.name, &found, is_cut))
+        let search = Search { host, call_id: &call.call_id, query: &query };
+        let seen = search.run(start(query.path.as_deref().unwrap_or(".")))?;
+        Ok(answer(&query, seen))
     }
 }
 
@@ -76,92 +79,164 @@ struct Search<'a, H> {
     host: &'a H,
     call_id: &'a str,
     query: &'a Query,
-    limit: usize,
+}
+
+/// What a search came to.
+#[derive(Default)]
+struct Seen {
+    /// Of the kind that is wanted.
+    found: Vec<Found>,
+    /// Places of the other kinds.
+    others: usize,
+    /// Files of code that were looked into.
+    files: usize,
+    /// What was not looked into, and why.
+    left_out: Vec<String>,
+}
+
+/// Where to begin, without what means nothing. The root of all files stays what it is.
+fn start(path: &str) -> &str {
+    let mut path = path;
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest.trim_start_matches('/');
+    }
+    match path.trim_end_matches('/') {
+        "" if path.starts_with('/') => "/",
+        "" => ".",
+        path => path,
+    }
 }
 
 impl<H: Host> Search<'_, H> {
-    /// What was found, definitions first, and whether there may be more.
-    fn run(&self, start: &str) -> Result<(Vec<Found>, bool), ErrorReport> {
-        let start = start.trim_start_matches("./").trim_end_matches('/');
-        let start = if start == "." { "" } else { start };
-        let info = self
-            .host
-            .stat(if start.is_empty() { "." } else { start })
-            .map_err(|error| failed("host", error.message))?;
+    fn run(&self, start: &str) -> Result<Seen, ErrorReport> {
+        let info = self.host.stat(start).map_err(|error| failed("host", error.message))?;
         let Some(info) = info else { return Err(failed("not_found", format!("there is nothing at {start}"))) };
-        let (mut waiting, mut found, mut files) = (vec![start.to_owned()], Vec::new(), 0);
-        let mut is_cut = false;
+        let mut seen = Seen::default();
         if info.kind == FileKind::File {
-            self.file(start, &mut found);
-            waiting.clear();
+            if Language::of(start).is_none() {
+                seen.left_out.push(format!("{start}: in no language that is known here"));
+            }
+            self.file(start, &mut seen);
+            return Ok(seen);
         }
+        let (mut waiting, mut beyond) = (vec![start.to_owned()], 0);
         while let Some(folder) = waiting.pop() {
-            let shown = if folder.is_empty() { "." } else { &folder };
-            // A folder that may not be read holds nothing for us.
-            let Ok(entries) = self.host.list(shown) else { continue };
+            let entries = match self.host.list(&folder) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    seen.left_out.push(format!("{folder}: {}", error.message));
+                    continue;
+                }
+            };
             for entry in entries {
-                let path = if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
+                let path = match folder.as_str() {
+                    "." => entry.name.clone(),
+                    "/" => format!("/{}", entry.name),
+                    folder => format!("{folder}/{}", entry.name),
+                };
                 match entry.kind {
                     FileKind::Directory if !SKIPPED.contains(&entry.name.as_str()) => waiting.push(path),
-                    FileKind::File if files < MOST_FILES && self.file(&path, &mut found) => {
-                        files += 1;
-                        self.tell(files, found.len());
-                    }
-                    FileKind::File if files < MOST_FILES => {}
-                    FileKind::File => is_cut = true,
+                    FileKind::File if seen.files < MOST_FILES => self.file(&path, &mut seen),
+                    FileKind::File if Language::of(&path).is_some() => beyond += 1,
                     _ => {}
                 }
             }
         }
-        found.sort_by(|a, b| (a.kind, &a.file, a.line).cmp(&(b.kind, &b.file, b.line)));
-        is_cut |= found.len() > self.limit;
-        found.truncate(self.limit);
-        Ok((found, is_cut))
+        if beyond > 0 {
+            seen.left_out.push(format!("{beyond} files beyond the first {MOST_FILES}"));
+        }
+        Ok(seen)
     }
 
     /// Says how far it has come, now and then. A host that does not want to know is no reason to stop.
-    fn tell(&self, files: usize, places: usize) {
-        if files.is_multiple_of(NEWS) {
-            let news = format!("{places} places in {files} files so far");
+    fn tell(&self, seen: &Seen) {
+        if seen.files.is_multiple_of(NEWS) {
+            let news = format!("{} places in {} files so far", seen.found.len(), seen.files);
             let _ = self.host.tool_update(self.call_id, &[ContentBlock::Text(news)], None);
         }
     }
 
-    /// Looks into a file; whether it is one of code.
-    fn file(&self, path: &str, found: &mut Vec<Found>) -> bool {
-        let Some(language) = Language::of(path) else { return false };
-        // One that may not be read, or is no text, is passed over.
-        let Ok(bytes) = self.host.read(path) else { return true };
-        let Ok(text) = String::from_utf8(bytes) else { return true };
-        if text.len() <= MOST_BYTES {
-            let wanted = self.query.kind.unwrap_or(Wanted::Any);
-            found.extend(language.find(path, &text, &self.query.name).into_iter().filter(|it| match wanted {
-                Wanted::Any => true,
-                Wanted::Definition => it.kind != Kind::Use,
-                Wanted::Use => it.kind == Kind::Use,
-            }));
+    /// Looks into a file, if it is one of code.
+    fn file(&self, path: &str, seen: &mut Seen) {
+        let Some(language) = Language::of(path) else { return };
+        let bytes = match self.host.read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => return seen.left_out.push(format!("{path}: {}", error.message)),
+        };
+        if bytes.len() > MOST_BYTES {
+            return seen.left_out.push(format!("{path}: larger than {} MiB", MOST_BYTES >> 20));
         }
-        true
+        // Names are found whatever the rest is written in.
+        let places = language.find(path, &String::from_utf8_lossy(&bytes), &self.query.name);
+        let (found, others): (Vec<Found>, Vec<Found>) = places.into_iter().partition(|it| match self.query.wanted() {
+            Wanted::Any => true,
+            Wanted::Definition => it.kind != Kind::Use,
+            Wanted::Use => it.kind == Kind::Use,
+        });
+        seen.found.extend(found);
+        seen.others += others.len();
+        seen.files += 1;
+        self.tell(seen);
     }
 }
 
-fn answer(name: &str, found: &[Found], is_cut: bool) -> ToolResult {
-    if found.is_empty() {
-        return said(format!("{name} is neither defined nor used here"));
+impl Query {
+    fn wanted(&self) -> Wanted {
+        self.kind.unwrap_or(Wanted::Any)
     }
+}
+
+fn answer(query: &Query, seen: Seen) -> ToolResult {
+    let Seen { mut found, others, files, left_out } = seen;
+    let limit = query.limit.unwrap_or(DEFAULT_LIMIT).max(1);
+    let has_more = found.len() > limit;
+    // Definitions first.
+    found.sort_by(|a, b| (a.kind, &a.file, a.line).cmp(&(b.kind, &b.file, b.line)));
+    found.truncate(limit);
     let line = |it: &Found| format!("{}:{}: {}: {}", it.file, it.line, it.kind.word(), it.text);
     let mut text: Vec<String> = found.iter().map(line).collect();
-    if is_cut {
+    if found.is_empty() {
+        text.push(nothing(query, others, files));
+    }
+    if has_more {
         text.push("… there is more; narrow the path or raise the limit".to_owned());
+    }
+    if !left_out.is_empty() {
+        let named = left_out.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
+        let rest = left_out.len().saturating_sub(MOST_NAMED);
+        let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
+        text.push(format!("… not looked into: {named}{rest}"));
     }
     let details: Vec<Value> = found
         .iter()
         .map(|it| json!({ "file": it.file, "line": it.line, "kind": it.kind.word(), "text": it.text }))
         .collect();
+    let is_cut = has_more || !left_out.is_empty();
+    let details = json!({ "found": details, "cut": is_cut, "left_out": left_out });
     let mut result = said(text.join("\n"));
-    result.output =
-        ToolOutput { details: Some(json!({ "found": details, "cut": is_cut }).to_string()), ..result.output };
+    result.output = ToolOutput { details: Some(details.to_string()), ..result.output };
     result
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// What is said when nothing of what was wanted was seen: no more than that.
+fn nothing(query: &Query, others: usize, files: usize) -> String {
+    let name = &query.name;
+    let hint = "single lines do not show everything; try any kind";
+    match query.wanted() {
+        Wanted::Definition if others > 0 => {
+            format!("{name} is used in {}, and defined in none, as far as is seen: {hint}", counted(others, "place"))
+        }
+        Wanted::Use if others > 0 => {
+            format!("{name} is defined in {}, and used in none, as far as is seen: {hint}", counted(others, "place"))
+        }
+        Wanted::Any | Wanted::Definition | Wanted::Use => {
+            format!("nothing found: no line with {name} in the code that was looked into, {}", counted(files, "file"))
+        }
+    }
 }
 
 #[cfg(target_family = "wasm")]

@@ -49,7 +49,25 @@ fn search_is_narrowed_by_path_kind_and_limit() {
 
 #[test]
 fn what_cannot_be_found_is_said() {
-    assert_eq!(search(project(), json!({ "name": "nothing" })), "nothing is neither defined nor used here");
+    assert_eq!(
+        search(project(), json!({ "name": "nothing" })),
+        "nothing found: no line with nothing in the code that was looked into, 3 files"
+    );
+    assert_eq!(
+        search(project(), json!({ "name": "store", "kind": "definition", "path": "src/store.rs" })),
+        "nothing found: no line with store in the code that was looked into, 1 file"
+    );
+    assert_eq!(
+        search(
+            TestHost::new().file("a.c", "x = open(1);\ny = open(2);\n"),
+            json!({ "name": "open", "kind": "definition" })
+        ),
+        "open is used in 2 places, and defined in none, as far as is seen: single lines do not show everything; try any kind"
+    );
+    assert_eq!(
+        search(TestHost::new().file("a.rs", "fn open() {}\n"), json!({ "name": "open", "kind": "use" })),
+        "open is defined in 1 place, and used in none, as far as is seen: single lines do not show everything; try any kind"
+    );
     assert_eq!(search(project(), json!({ "name": "open", "path": "lib" })), "not_found: there is nothing at lib");
     assert_eq!(
         search(project(), json!({ "name": "a b" })),
@@ -57,6 +75,46 @@ fn what_cannot_be_found_is_said() {
     );
     assert!(search(project(), json!({})).starts_with("bad_input: missing field `name`"));
     assert_eq!(search(project().denies("fs"), json!({ "name": "open" })), "host: fs is denied");
+}
+
+#[test]
+fn definitions_of_every_language_are_found() {
+    for (file, line, name, kind) in [
+        ("a.go", "func (s *Server) Serve(l net.Listener) error {", "Serve", "function"),
+        ("a.c", "int parse_line(char*)", "parse_line", "function"),
+        ("a.ts", "async fetchAll() {", "fetchAll", "function"),
+        ("a.ts", "load() {", "load", "function"),
+        ("a.py", "LIMIT = 3", "LIMIT", "value"),
+        ("a.rs", "union U {", "U", "type"),
+    ] {
+        let found = search(TestHost::new().file(file, line), json!({ "name": name, "kind": "definition" }));
+        assert_eq!(found, format!("{file}:1: {kind}: {line}"));
+    }
+}
+
+#[test]
+fn what_is_not_looked_into_is_named() {
+    let long = format!("int open(void);\n{}", " ".repeat(1 << 20));
+    let host = || project().file("src/big.c", &long);
+    let found = search(host(), json!({ "name": "open", "path": "src" }));
+    let expected = "src/store.rs:2: function: pub fn open() {}\n\
+                    src/main.rs:2: use: fn main() { store::open(); }\n\
+                    … not looked into: src/big.c: larger than 1 MiB";
+    assert_eq!(found, expected);
+    let mut stage = Stage::<CodeSearch>::new(host());
+    let result = stage.call("code_search", &json!({ "name": "open", "path": "src" })).expect("an answer");
+    let details: Value = serde_json::from_str(&result.output.details.expect("details")).expect("JSON");
+    assert_eq!((&details["cut"], &details["left_out"]), (&json!(true), &json!(["src/big.c: larger than 1 MiB"])));
+    let readme = "nothing found: no line with open in the code that was looked into, 0 files\n\
+                  … not looked into: README.md: in no language that is known here";
+    assert_eq!(search(project(), json!({ "name": "open", "path": "README.md" })), readme);
+}
+
+#[test]
+fn root_of_all_files_is_not_the_project() {
+    let found = search(project(), json!({ "name": "open", "path": "/" }));
+    assert!(!found.contains("store.rs"), "{found}");
+    assert!(search(project(), json!({ "name": "open", "path": ".//" })).contains("src/store.rs:2"));
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use guard::Guard;
 use pi_extension::{
-    Hook, Outcome,
-    outcomes::ToolCallOutcome,
+    ContentBlock, Event, Hook, Outcome,
+    hooks::ToolResultEvent,
+    outcomes::{ToolCallOutcome, ToolResultOutcome},
     testing::{Stage, TestHost},
 };
 use serde_json::json;
@@ -17,9 +18,9 @@ fn outcome(host: TestHost, line: &str) -> (ToolCallOutcome, Vec<String>) {
 }
 
 #[test]
-fn it_hears_tool_calls_and_offers_nothing() {
+fn it_hears_tools_and_offers_nothing() {
     let stage = Stage::<Guard>::new(TestHost::new());
-    assert_eq!(stage.registered.event_hooks, Some(vec![Hook::ToolCall]));
+    assert_eq!(stage.registered.event_hooks, Some(vec![Hook::ToolCall, Hook::ToolResult]));
     assert_eq!(stage.registered.tools, None);
 }
 
@@ -41,4 +42,33 @@ fn dangerous_calls_need_somebody_who_says_yes() {
 fn guard_that_may_not_ask_blocks() {
     let (blocked, _) = outcome(TestHost::new().consents().denies("ui"), "sudo ls");
     assert!(matches!(blocked, ToolCallOutcome::Block(_)));
+}
+
+#[test]
+fn search_is_shown_without_what_it_found_in_secrets() {
+    let mut stage = Stage::<Guard>::new(TestHost::new());
+    let mut shown = |tool: &str, found: &str| {
+        let content = vec![ContentBlock::Text(found.to_owned())];
+        let event = ToolResultEvent {
+            tool_name: tool.to_owned(),
+            tool_call_id: "test".to_owned(),
+            input: "{}".to_owned(),
+            content,
+            details: None,
+            is_error: false,
+        };
+        match stage.hear(Event::ToolResult(event)) {
+            Ok(Outcome::ToolResult(ToolResultOutcome::Transform(patch))) => match patch.content.as_deref() {
+                Some([ContentBlock::Text(text)]) => Some(text.clone()),
+                other => panic!("{other:?}"),
+            },
+            Ok(Outcome::ToolResult(ToolResultOutcome::Continue)) => None,
+            other => panic!("{other:?}"),
+        }
+    };
+    let found = "a.rs:1: KEY\n.env:1: KEY=1";
+    let open = "a.rs:1: KEY\n[guard: lines of files that may hold secrets are left out: 1]";
+    assert_eq!(shown("grep", found).as_deref(), Some(open));
+    assert_eq!(shown("grep", "a.rs:1: KEY"), None);
+    assert_eq!(shown("read", found), None);
 }

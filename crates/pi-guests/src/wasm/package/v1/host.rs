@@ -123,7 +123,7 @@ impl fs::Host for Room {
     }
 
     async fn write(&mut self, path: String, content: Vec<u8>, mode: fs::WriteMode) -> Result<(), Fault> {
-        let call = FsCall::Write { path, content: Data(content), mode: lifted(mode)? };
+        let call = FsCall::Write { path, content: Data(content), mode: lifted(mode)?, permissions: None };
         ask!(self, Call::Fs(call), Output::Empty => ())
     }
 

@@ -44,7 +44,6 @@ lift! {
 
 lower! {
     record ours_tool::ToolOutput => types::ToolOutput { content, details }
-    record ours_exec::Exit => streams::Exit { code, killed }
     record ours_exec::CommandOutput => exec::CommandOutput { stdout, stderr, exit, truncated }
     record ours_fs::DirectoryEntry => fs::DirectoryEntry { name, kind }
     record ours_fs::FileInfo => fs::FileInfo { kind, size, modified_ms, mode }
@@ -95,6 +94,13 @@ impl Lower<types::ContentBlock> for ours_tool::ContentBlock {
     }
 }
 
+/// Components say everything in parts.
+impl Lift<ours_tool::Content> for Vec<types::ContentBlock> {
+    fn lift(self) -> Result<ours_tool::Content, NotJson> {
+        Ok(ours_tool::Content::Blocks(self.lift()?))
+    }
+}
+
 impl Lift<ours_tool::ContentBlock> for types::ContentBlock {
     fn lift(self) -> Result<ours_tool::ContentBlock, NotJson> {
         Ok(match self {
@@ -108,6 +114,13 @@ impl Lower<tool::HostToolOutput> for ours_tool::HostToolOutput {
     fn lower(self) -> tool::HostToolOutput {
         let Self { output: ours_tool::ToolOutput { content, details }, is_error } = self;
         tool::HostToolOutput { content: content.lower(), details: details.lower(), is_error }
+    }
+}
+
+impl Lower<streams::Exit> for ours_exec::Exit {
+    fn lower(self) -> streams::Exit {
+        let Self { code, signal: _, killed } = self;
+        streams::Exit { code, killed }
     }
 }
 
@@ -160,6 +173,7 @@ pub(super) fn command(command: exec::Command, stream: bool) -> ours_exec::Comman
         env,
         unset: None,
         bare: None,
+        announce: None,
         stdin: stdin.map(data::Data),
         timeout_ms,
         max_output_bytes,
