@@ -28,6 +28,15 @@ export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 
+/** The token would go to another machine without TLS, where everybody on the way can read it. Nothing was sent. */
+export class UnsafeToken extends Error {
+  override readonly name = "UnsafeToken";
+
+  constructor(readonly host: string) {
+    super(`the token for ${host} would be readable on the way: use wss:// (or a tunnel to this machine), or say isTokenSentInTheClear: true`);
+  }
+}
+
 /** The server is there and does not let this client in. */
 export class Refused extends Error {
   override readonly name = "Refused";

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { WebSocket } from "ws";
 import { PiClient, type ClientOptions } from "./client.js";
+import { UnsafeToken } from "./errors.js";
 import { type SocketConstructor, type TransportFactory, webSocket } from "./transport.js";
 
 export * from "./index.js";
@@ -15,14 +16,24 @@ export * from "./index.js";
 export interface NodeOptions extends ClientOptions {
   /** This machine and the port of `PI_SERVER_PORT`, or 3141, unless said otherwise. */
   url?: string;
-  /** Read from the server's token file (see {@link readToken}) unless said otherwise. */
+  /** For this machine read from the server's token file (see {@link readToken}) unless said otherwise; another one is never sent that. */
   token?: string;
+  /** Send the token to another machine where everybody on the way can read it. */
+  isTokenSentInTheClear?: boolean;
 }
 
-/** Connects to a server over a WebSocket. Rejects if there is none, or if it does not let us in. */
+/**
+ * Connects to a server over a WebSocket. Rejects if there is none, if it does not let us in, or, with {@link UnsafeToken}, if the token
+ * would go over the network unsealed.
+ */
 export async function connect(options: NodeOptions = {}): Promise<PiClient> {
-  const token = options.token ?? (await readToken());
   const url = options.url ?? `ws://127.0.0.1:${process.env.PI_SERVER_PORT || 3141}`;
+  const isHere = isThisMachine(new URL(url));
+  // Whoever has the token runs commands here: no other machine gets it by itself.
+  const token = options.token ?? (isHere ? await readToken() : undefined);
+  if (token !== undefined && !isHere && new URL(url).protocol === "ws:" && options.isTokenSentInTheClear !== true) {
+    throw new UnsafeToken(new URL(url).host);
+  }
   const socket = WebSocket as unknown as SocketConstructor;
   const client = new PiClient(
     (query) => webSocket(withQuery(url, query), token === undefined ? { socket } : { socket, token }),
@@ -30,6 +41,10 @@ export async function connect(options: NodeOptions = {}): Promise<PiClient> {
   );
   await client.connect();
   return client;
+}
+
+function isThisMachine({ hostname }: URL): boolean {
+  return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }
 
 /**

@@ -301,6 +301,8 @@ export type BashCommand = VersionedHead & {
   command: string;
   /** Keeps command and output from the model. */
   excludeFromContext?: boolean;
+  /** Extensions that wrote in it before the person sent it: each of them must be allowed to run it by itself. */
+  writtenBy?: (string)[];
 };
 
 /** Ends a shell command in flight. */
@@ -784,6 +786,7 @@ export const RETRY: Record<ErrorCode, "never" | "sameId" | "newId"> = {
   provider_failed: "newId",
   extension_failed: "newId",
   refused: "never",
+  nothing_to_compact: "never",
   journal_unavailable: "sameId",
   storage_failed: "newId",
   forbidden: "never",
@@ -830,7 +833,16 @@ denied?: string,
 /**
  * Ours: who that was, unless an extension blocked it.
  */
-deniedBy?: Open<DeniedBy>, durationMs?: number, parentToolCallId?: ToolCallId, } | { "type": "auto_compaction_start", reason: Open<CompactionReason>, } | { "type": "auto_compaction_end", reason?: Open<CompactionReason>, result?: CompactionResult, aborted: boolean, willRetry: boolean, errorMessage?: string, } | { "type": "auto_retry_start", attempt: number, maxAttempts: number, delayMs: number, errorMessage: string, } | { "type": "auto_retry_end", success: boolean, attempt: number, finalError?: string, } | { "type": "queue_update", steering: Array<string>, followUp: Array<string>, } | { "type": "entry_appended", entry: Entry, } | { "type": "session_info_changed", name?: string, } | { "type": "thinking_level_changed", level: ThinkingLevel, } | { "type": "bash_execution_update", id?: string, delta: string, } | { "type": "extension_error", extensionPath: string, event: string, error: string, } | { "type": "extension_ui_request", requestId: RequestId, 
+deniedBy?: Open<DeniedBy>, durationMs?: number, parentToolCallId?: ToolCallId, } | { "type": "auto_compaction_start", reason: Open<CompactionReason>, } | { "type": "auto_compaction_end", reason?: Open<CompactionReason>, result?: CompactionResult, aborted: boolean, willRetry: boolean, errorMessage?: string, } | { "type": "auto_retry_start", attempt: number, maxAttempts: number, delayMs: number, errorMessage: string, } | { "type": "auto_retry_end", success: boolean, attempt: number, finalError?: string, } | { "type": "queue_update", steering: Array<string>, followUp: Array<string>, } | { "type": "entry_appended", entry: Entry, } | { "type": "session_info_changed", name?: string, } | { "type": "thinking_level_changed", level: ThinkingLevel, } | { "type": "bash_execution_update", id?: string, 
+/**
+ * What came to the end of the output.
+ */
+delta: string, 
+/**
+ * How many characters (Unicode code points) went from the beginning of the output, with `delta` at its end: only so much
+ * of it is kept.
+ */
+dropped?: number, } | { "type": "extension_error", extensionPath: string, event: string, error: string, } | { "type": "extension_ui_request", requestId: RequestId, 
 /**
  * Who it comes from, as the host knows it.
  */
@@ -859,7 +871,16 @@ left?: boolean, } | { "type": "messages_unsaid", texts: Array<string>, } | { "ty
 /**
  * Something to show that needs no answer.
  */
-export type Announcement = { "method": "notify", message: string, notifyType?: NotifyType, } | { "method": "setStatus", key: string, text?: string, } | { "method": "setWidget", key: string, content?: Array<string>, placement?: WidgetPlacement, } | { "method": "setTitle", title: string, } | { "method": "setWorkingMessage", message?: string, } | { "method": "setEditorText", text: string, };
+export type Announcement = { "method": "notify", message: string, notifyType?: NotifyType, } | { "method": "setStatus", key: string, text?: string, } | { "method": "setWidget", key: string, content?: Array<string>, placement?: WidgetPlacement, } | { "method": "setTitle", title: string, } | { "method": "setWorkingMessage", message?: string, } | { "method": "setEditorText", 
+/**
+ * What the editor holds from then on.
+ */
+text: string, 
+/**
+ * That this was put in at the cursor, where it was: whoever has one puts it in there and leaves the rest alone, for
+ * `text` may lack what was typed meanwhile.
+ */
+inserted?: string, };
 
 /**
  * What a person answered.
@@ -1065,7 +1086,11 @@ export type ChosenModel = { model: Model, };
 /**
  * A provider's circuit breaker. Times are milliseconds since 1970.
  */
-export type CircuitBreakerMetrics = { providerName: ProviderId, state: CircuitState, failureCount: number, lastFailureTime: number | null, lastStateChange: number, lastAccessTime: number, totalCalls: number, totalRejected: number, totalSlowCalls: number, totalSuccesses: number, totalFailures: number, avgLatencyMs: number, halfOpenCalls: number, };
+export type CircuitBreakerMetrics = { providerName: ProviderId, state: CircuitState, failureCount: number, lastFailureTime: number | null, lastStateChange: number, lastAccessTime: number, totalCalls: number, totalRejected: number, totalSlowCalls: number, totalSuccesses: number, totalFailures: number, avgLatencyMs: number, halfOpenCalls: number, 
+/**
+ * For how many milliseconds nothing new is asked of it yet; only while it is open.
+ */
+retryAfterMs?: number, };
 
 export type CircuitState = "closed" | "open" | "half_open";
 
@@ -1391,7 +1416,7 @@ export type Epoch = string;
 /**
  * Why, for programs.
  */
-export type ErrorCode = "invalid_json" | "not_an_object" | "duplicate_member" | "too_deep" | "too_many_values" | "message_too_large" | "unknown_command" | "validation_failed" | "invalid_session_path" | "outside_roots" | "session_not_found" | "session_exists" | "session_limit" | "session_in_use" | "session_file_missing" | "folder_missing" | "file_exists" | "version_mismatch" | "conflict" | "dependency_unknown" | "dependency_failed" | "dependency_timeout" | "dependency_cycle" | "timeout" | "rate_limited" | "busy" | "too_many_pending" | "connection_limit" | "shutting_down" | "interrupted" | "circuit_open" | "bash_circuit_open" | "no_pending_request" | "request_settled" | "request_mismatch" | "answer_refused" | "model_not_found" | "not_found" | "queue_changed" | "aborted" | "aborted_unsaid" | "provider_failed" | "extension_failed" | "refused" | "journal_unavailable" | "storage_failed" | "forbidden" | "internal";
+export type ErrorCode = "invalid_json" | "not_an_object" | "duplicate_member" | "too_deep" | "too_many_values" | "message_too_large" | "unknown_command" | "validation_failed" | "invalid_session_path" | "outside_roots" | "session_not_found" | "session_exists" | "session_limit" | "session_in_use" | "session_file_missing" | "folder_missing" | "file_exists" | "version_mismatch" | "conflict" | "dependency_unknown" | "dependency_failed" | "dependency_timeout" | "dependency_cycle" | "timeout" | "rate_limited" | "busy" | "too_many_pending" | "connection_limit" | "shutting_down" | "interrupted" | "circuit_open" | "bash_circuit_open" | "no_pending_request" | "request_settled" | "request_mismatch" | "answer_refused" | "model_not_found" | "not_found" | "queue_changed" | "aborted" | "aborted_unsaid" | "provider_failed" | "extension_failed" | "refused" | "nothing_to_compact" | "journal_unavailable" | "storage_failed" | "forbidden" | "internal";
 
 export type ExecutionMetrics = { laneCount: number, };
 

@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { promisify } from "node:util";
@@ -103,6 +103,29 @@ const hello = `
   const pi = await connect().catch((error) => error);
   console.log(pi.ready?.protocolVersion ?? [pi.name, pi.status, pi.reason].join());
   pi.close?.();`;
+
+test("another machine is sent no token that was not meant for it, and none that can be read on the way", async (t) => {
+  await assert.rejects(connect({ url: "ws://192.0.2.1:1", token: "x" }), { name: "UnsafeToken", host: "192.0.2.1:1" });
+  const own = Object.values(networkInterfaces()).flat().find((one) => one && !one.internal && one.family === "IPv4");
+  if (own === undefined) {
+    return t.skip("this machine has no address but its own loopback");
+  }
+  const heard = [];
+  const other = createServer().on("upgrade", (request, socket) => {
+    heard.push(request.headers.authorization);
+    socket.end("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n");
+  });
+  await new Promise((resolve) => other.listen(0, "0.0.0.0", () => resolve(undefined)));
+  const { port } = /** @type {import("node:net").AddressInfo} */ (other.address());
+  const ask = (address, options) => run(`
+    import { connect } from "pi-client/node";
+    console.log((await connect({ url: "ws://${address}:${port}", ...${JSON.stringify(options)} }).catch((error) => error)).name);`, server.environment);
+  assert.equal(await ask(own.address, {}), "Refused\n");
+  assert.equal(await ask(own.address, { token: "mine", isTokenSentInTheClear: true }), "Refused\n");
+  assert.equal(await ask("127.0.0.1", {}), "Refused\n");
+  assert.deepEqual(heard, [undefined, "Bearer mine", `Bearer ${await server.token()}`]);
+  other.close();
+});
 
 test("port and token are those of the environment", async () => {
   const said = await run(hello, { ...server.environment, PI_SERVER_PORT: String(server.port) });

@@ -80,6 +80,17 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// Which it is, for programs.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Host => "unknown_host",
+            Self::Origin => "foreign_origin",
+            Self::NoCredential => "no_credential",
+            Self::Credential => "bad_credential",
+            Self::Ticket => "bad_ticket",
+        }
+    }
+
     /// What to do about it.
     pub const fn hint(self) -> &'static str {
         match self {

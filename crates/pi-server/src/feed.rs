@@ -20,7 +20,7 @@ use std::{
 };
 
 use pi_session::Attendance;
-use pi_transcript::{AgentEvent, Message, SessionId, ToolCallId, question::UiRequest};
+use pi_transcript::{AgentEvent, Message, RequestId, SessionId, ToolCallId, question::UiRequest};
 use pi_wire::{
     event::{SnapshotReason, UpdateForm},
     id::Epoch,
@@ -34,6 +34,9 @@ use crate::outbox::Outbox;
 /// Notices that are kept for the next who listens, while nobody does; older ones give way. The session keeps its own until we
 /// listen to it.
 const UNHEARD: usize = 32;
+
+/// Questions of a session that are known to be settled, for who answers one late; older ones give way.
+const SETTLED: usize = 64;
 
 /// A place in a session's numbering.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +110,8 @@ struct State {
     progress: Vec<(ToolCallId, u64)>,
     /// The questions that wait for an answer, with their numbers and since when.
     asked: Vec<(u64, Arc<AgentEvent>, Instant)>,
+    /// The questions that were settled last.
+    settled: VecDeque<RequestId>,
     /// Notices that nobody was there for, with their numbers.
     unheard: VecDeque<(u64, Arc<AgentEvent>)>,
     /// Where it is told how many listen.
@@ -143,6 +148,7 @@ impl Feed {
             drawn: Vec::new(),
             progress: Vec::new(),
             asked: Vec::new(),
+            settled: VecDeque::new(),
             unheard: VecDeque::new(),
             attendance: None,
             forgotten: 0,
@@ -202,6 +208,21 @@ impl Feed {
         state.tell_attendance();
     }
 
+    /// The number of the newest question that is open.
+    pub fn last_asked(&self) -> Option<u64> {
+        self.state().asked.last().map(|(seq, ..)| *seq)
+    }
+
+    /// Whether this question is open.
+    pub fn asks(&self, id: &RequestId) -> bool {
+        self.state().asked.iter().any(|(_, asked, _)| is_asked_as(asked, id))
+    }
+
+    /// Whether this question was settled lately.
+    pub fn has_settled(&self, id: &RequestId) -> bool {
+        self.state().settled.contains(id)
+    }
+
     /// Where the numbering is.
     pub fn position(&self) -> Position {
         let state = self.state();
@@ -250,6 +271,19 @@ impl Feed {
         state.listeners.retain(|known| !known.is(listener));
         state.tell_attendance();
         state.trim();
+    }
+
+    /// The session is gone for good: nobody listens to it any more.
+    pub fn dismiss(self: &Arc<Self>) {
+        let listeners = {
+            let mut state = self.state();
+            let listeners = std::mem::take(&mut state.listeners);
+            state.tell_attendance();
+            listeners
+        };
+        for listener in listeners {
+            listener.outbox.end(Arc::clone(self));
+        }
     }
 
     /// What the model is saying right now, and the number of the last piece.
@@ -382,11 +416,15 @@ impl State {
             AgentEvent::ExtensionUiResolved { request_id, .. } => (request_id, false),
             _ => return,
         };
-        let is_same =
-            |known: &AgentEvent| matches!(known, AgentEvent::ExtensionUiRequest { request_id, .. } if request_id == id);
-        self.asked.retain(|(_, known, _)| !is_same(known));
+        let before = self.asked.len();
+        self.asked.retain(|(_, known, _)| !is_asked_as(known, id));
         if is_question {
             self.asked.push((seq, Arc::clone(event), Instant::now()));
+        } else if self.asked.len() < before {
+            if self.settled.len() == SETTLED {
+                self.settled.pop_front();
+            }
+            self.settled.push_back(id.clone());
         }
     }
 
@@ -434,6 +472,10 @@ impl State {
             Some(_) => Start::Snapshot { seq, reason: SnapshotReason::TooFarBehind },
         }
     }
+}
+
+fn is_asked_as(event: &AgentEvent, id: &RequestId) -> bool {
+    matches!(event, AgentEvent::ExtensionUiRequest { request_id, .. } if request_id == id)
 }
 
 /// A question as it is some time later: less is left of the time that it names.

@@ -17,6 +17,7 @@ mod survey;
 
 use std::{
     path::{Path, PathBuf},
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -73,11 +74,37 @@ pub struct Job {
 /// What a handler of a session's commands is told beside the command.
 #[derive(Clone, Copy)]
 struct Given<'a> {
+    ticket: Ticket,
     /// When it started, by the clock by which the engine measures how long it takes.
     began: Instant,
     header: &'a Header,
     class: Class,
     cancel: &'a CancellationToken,
+}
+
+/// The way of a command in flight to say that it waits for a person: what may be needed to answer passes it then.
+#[derive(Clone, Copy)]
+struct Pass<'a> {
+    turns: &'a Turns,
+    ticket: Ticket,
+}
+
+impl Pass<'_> {
+    /// Waits for `work`, and lets others pass when that is due.
+    async fn when<T>(self, is_due: impl Future<Output = ()>, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = is_due => {
+                if let Some(engine) = self.turns.get() {
+                    // An engine that has ended holds nobody.
+                    let _ = engine.lingers(self.ticket).await;
+                }
+            }
+        }
+        work.await
+    }
 }
 
 /// What a handler did.
@@ -201,7 +228,7 @@ impl Host for Hall {
                     .attend(
                         &id,
                         command,
-                        Given { began, header: &header, class: job.class, cancel: &cancel },
+                        Given { ticket, began, header: &header, class: job.class, cancel: &cancel },
                         job.entry,
                     )
                     .await;

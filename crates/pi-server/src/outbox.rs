@@ -9,7 +9,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use pi_transcript::SessionId;
 use pi_wire::event::ClosingReason;
 use tokio::sync::Notify;
 
-use crate::feed::{Cursor, Start};
+use crate::feed::{Cursor, Feed, Start};
 
 /// One thing to send, or to do at this place in the order.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub enum Item {
     Join(Start, Box<Cursor>),
     /// From here on they are not.
     Leave(SessionId),
+    /// The same where the session is gone; another one of its name may be listened to by then.
+    End(Arc<Feed>),
     /// Asks the other end for a sign of life.
     Ping,
     /// The last: say why, and close.
@@ -129,7 +131,7 @@ impl Outbox {
         }
         let notes = queue.items.iter_mut().rev().map_while(|entry| match &mut entry.item {
             Item::News { session, upto } => Some((session, upto)),
-            Item::Frame(_) | Item::Join(..) | Item::Leave(_) | Item::Ping | Item::Close(_) => None,
+            Item::Frame(_) | Item::Join(..) | Item::Leave(_) | Item::End(_) | Item::Ping | Item::Close(_) => None,
         });
         let known = notes.into_iter().find(|(noted, _)| *noted == session).map(|(_, upto)| *upto = seq);
         if known.is_none() {
@@ -146,6 +148,11 @@ impl Outbox {
 
     pub fn leave(&self, session: SessionId) {
         self.put(Item::Leave(session));
+    }
+
+    /// Lets go of a session that is gone.
+    pub fn end(&self, feed: Arc<Feed>) {
+        self.put(Item::End(feed));
     }
 
     /// Asks for a sign of life.

@@ -57,6 +57,10 @@ pub struct Room {
     entering: AtomicUsize,
     /// Messages of clients that are being put into a run, or begin one.
     joining: AtomicUsize,
+    /// Held by the message that waits for a run to begin until the session has it: those behind it come behind it.
+    line: sync::Mutex<()>,
+    /// Tells messages that wait for a run to begin that it is stopped.
+    stopped: sync::Notify,
     /// Commands that may have written to the file since it was measured. One that is cut short is counted for good.
     writing: AtomicUsize,
     flight: Flight,
@@ -217,6 +221,8 @@ impl Room {
             expected: AtomicUsize::new(0),
             entering: AtomicUsize::new(0),
             joining: AtomicUsize::new(0),
+            line: sync::Mutex::default(),
+            stopped: sync::Notify::new(),
             writing: AtomicUsize::new(0),
             flight: Flight::default(),
             tide: pump::Tide::new(),
@@ -276,6 +282,32 @@ impl Room {
     pub fn join(&self) -> Joining<'_> {
         self.joining.fetch_add(1, Ordering::SeqCst);
         Joining(self)
+    }
+
+    /// The turn of a message that is to be put into a run.
+    pub async fn line(&self) -> sync::MutexGuard<'_, ()> {
+        self.line.lock().await
+    }
+
+    /// Lets messages that wait for a run to begin wait no longer: it is stopped.
+    pub fn stop_joining(&self) {
+        self.stopped.notify_waiters();
+    }
+
+    /// Waits until messages that wait for a run are stopped. What was stopped before does not count.
+    pub async fn joining_stopped(&self) {
+        self.stopped.notified().await;
+    }
+
+    /// Waits until a question of the session is open.
+    pub async fn asks(&self) {
+        self.flight.until(|_| self.feed.last_asked().is_some()).await;
+    }
+
+    /// Waits until the session asks something that it had not asked when this was called.
+    pub fn asks_anew(&self) -> impl Future<Output = ()> + '_ {
+        let before = self.feed.last_asked();
+        async move { self.flight.until(|_| self.feed.last_asked().is_some_and(|last| Some(last) > before)).await }
     }
 
     /// Waits until a run that a client commanded is in flight, or will not be.

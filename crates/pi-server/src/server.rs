@@ -124,7 +124,7 @@ impl Server {
         redactor: Arc<Redactor>,
     ) -> Self {
         let Opened { keeper, book, recovery } = journal;
-        let config = Config { epoch: now().0, max_pending_per_client: settings.pending, ..settings.engine.clone() };
+        let config = Config { max_pending_per_client: settings.pending, ..settings.engine.clone() };
         let recovered = Recovered::new(&*book, &recovery);
         let Recovery { records, berths, trouble, started: _, malformed: _ } = recovery;
         recovered.log(berths.len());

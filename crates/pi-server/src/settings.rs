@@ -135,7 +135,7 @@ impl Settings {
             retention: journal::Retention::default(),
             earlier: journal::Earlier::Kept,
             journal_bytes: 4 << 30,
-            engine: Config::standard(0),
+            engine: Config::standard(),
             log: Log { level: LogLevel::Info, form: LogForm::Auto },
         }
     }

@@ -49,7 +49,7 @@ mod tests {
         let read = |client: &str, of: &str, id: &str| {
             let reader = Reader { client: client.into(), salt: Arc::clone(&salt) };
             let id = Some(sign(&of.into(), &id.into()));
-            let mut event = AgentEvent::BashExecutionUpdate { id, delta: String::new() };
+            let mut event = AgentEvent::BashExecutionUpdate { id, delta: String::new(), dropped: None };
             reader.read(&mut event);
             let AgentEvent::BashExecutionUpdate { id, .. } = event else { unreachable!("it was one") };
             id.expect("it has a name")

@@ -140,6 +140,12 @@ impl<T: Transport, S: Snapshots> Speaker<'_, T, S> {
                 return self.join(start, *cursor).await;
             }
             Item::Leave(session) => drop(self.seats.remove(&session)),
+            Item::End(feed) => {
+                if let Some(reason) = self.release(None).await? {
+                    return Ok(Some(reason));
+                }
+                self.seats.retain(|_, seat| !seat.cursor.is_in(&feed));
+            }
             Item::Ping => self.transport.ping().await?,
             Item::Close(reason) => {
                 self.release(None).await?;

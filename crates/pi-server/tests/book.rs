@@ -206,7 +206,7 @@ fn told(recovery: Recovery) -> String {
     let Recovery { records, berths, started, malformed, trouble } = recovery;
     assert!(trouble.is_none(), "{trouble:?}");
     let mut effects: Vec<Effect<(), Answer>> = Vec::new();
-    let engine = Engine::restore(Config::standard(0), Time(1000), records, &mut effects);
+    let engine = Engine::restore(Config::standard(), Time(1000), records, &mut effects);
     let ended = effects.iter().filter(|effect| matches!(effect, Effect::Persist { .. })).count();
     let (version, load) = (engine.version(&SessionName::from("s")), engine.load());
     let berths: Vec<_> = berths.iter().map(|berth| (berth.session.as_str(), berth.mark.length, berth.auto)).collect();

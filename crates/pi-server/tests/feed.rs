@@ -192,6 +192,7 @@ fn describe(item: &Item) -> String {
         Item::News { session, upto } => format!("{session} up to {upto}"),
         Item::Join(_, cursor) => format!("join {}", cursor.session()),
         Item::Leave(session) => format!("leave {session}"),
+        Item::End(feed) => format!("end of {}", feed.session()),
         Item::Ping => "ping".to_owned(),
         Item::Close(_) => "close".to_owned(),
     }

@@ -487,7 +487,7 @@ async fn outcome_that_cannot_be_read_is_told_and_stops_nobody() {
 /// What becomes of a command that comes after a restart, with what the journal knows.
 fn admitted(recovery: Recovery, header: Header) -> &'static str {
     let mut effects: Vec<Effect<(), Answer>> = Vec::new();
-    let mut engine = Engine::restore(Config::standard(0), Time(9000), recovery.records, &mut effects);
+    let mut engine = Engine::restore(Config::standard(), Time(9000), recovery.records, &mut effects);
     effects.clear();
     let admission = Admission { request: Request(1), header, command: () };
     engine.step(Input::Admit(admission), Time(9000), &mut effects);

@@ -220,3 +220,22 @@ async fn who_left_hears_nothing_more() {
     let heard: Vec<String> = bench.client.heard.lock().unwrap().iter().map(short).collect();
     assert_eq!(heard, ["1 agent_start", "answer unsubscribe", "closing shutting_down at null"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_listened_to_a_session_that_is_gone_hears_its_last_and_listens_to_another_of_its_name() {
+    let bench = Bench::new(Limits::default());
+    bench.join(None);
+    bench.publish(json!({ "type": "agent_start" }));
+    bench.feed.dismiss();
+    bench.publish(json!({ "type": "turn_start" }));
+    let other = Arc::new(Feed::new(SessionId::from("s1"), Epoch::from("e2"), Limits::default()));
+    let (start, cursor) = other.join(Arc::clone(&bench.outbox), None, UpdateForm::Deltas);
+    bench.outbox.join(start, cursor);
+    // Somebody was slow to say so.
+    bench.outbox.end(Arc::clone(&bench.feed));
+    other.publish(Arc::new(serde_json::from_value(json!({ "type": "agent_start" })).unwrap()));
+    bench.outbox.close(ClosingReason::ShuttingDown);
+    assert!(matches!(bench.speaking.await.unwrap(), End::Closed(ClosingReason::ShuttingDown)));
+    let heard: Vec<String> = bench.client.heard.lock().unwrap().iter().map(short).collect();
+    assert_eq!(heard, ["1 agent_start", "1 agent_start", "closing shutting_down at 1"]);
+}

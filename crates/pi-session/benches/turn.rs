@@ -80,7 +80,7 @@ impl Stage {
         let id = SessionId::from("s");
         let header = Header::new(id.clone(), "2026-11-16T00:00:00.000Z", project.to_string_lossy());
         let opened = file::create(&self.folder.path().join(name), header, fastrand::Rng::new());
-        let folders = Folders { project: project.clone(), home: None, agent: None };
+        let folders = Folders { project: project.clone(), home: None, agent: None, ..Folders::default() };
         let settings = Settings {
             shell: Shell::default(),
             environment: Environment::default(),
@@ -104,6 +104,7 @@ impl Stage {
             id,
             models: self.models.clone(),
             own_models: Vec::new(),
+            scope: pi_session::models::scope::Scope::default(),
             choice: self.models.find("demo").unwrap(),
             thinking: ThinkingLevel::Off,
             policy: Arc::new(Policy::default()),

@@ -12,7 +12,7 @@
 
 mod load;
 
-use std::{collections::VecDeque, mem, sync::Arc};
+use std::{collections::VecDeque, io, mem, sync::Arc};
 
 use pi_envelope::{Envelope, Prompt, Purpose, meta, reconcile};
 use pi_transcript::{EntryId, Usage};
@@ -20,7 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::{
     clerk::{Clerk, Gone, Work},
-    file::Neighbour,
+    file::{Fault, Neighbour},
     sidecar::{Listed, Sidecar},
     weights::Weights,
 };
@@ -164,8 +164,9 @@ impl Keeper {
                 drop(reply.send(self.list()));
             }
             Order::Sync(reply) => {
-                if let Some(Err(fault)) = self.sidecar.as_deref_mut().map(Sidecar::sync) {
-                    tracing::warn!(%fault, "envelopes are not on the disk");
+                if let Some(sidecar) = self.sidecar.as_deref_mut() {
+                    let synced = sidecar.sync();
+                    warn_unless_waiting(synced, sidecar, "envelopes are not on the disk");
                 }
                 let _ = reply.send(());
             }
@@ -206,7 +207,8 @@ impl Keeper {
         let entry = shown.entry.unwrap_or_else(|| EntryId::from(""));
         self.store(&entry, &envelope);
         self.held.push_back((entry, envelope));
-        let most = if self.sidecar.is_some() { WAITING } else { HELD };
+        let is_kept = self.sidecar.as_ref().is_some_and(|sidecar| sidecar.is_there());
+        let most = if is_kept { WAITING } else { HELD };
         let surplus = self.held.len().saturating_sub(most);
         self.held.drain(..surplus);
     }
@@ -229,9 +231,8 @@ impl Keeper {
         }
         match (&mut self.sidecar, &counted.usage) {
             (Some(sidecar), Some(usage)) => {
-                if let Err(fault) = sidecar.settle(&counted.request, usage, residual) {
-                    tracing::warn!(%fault, "what a request consumed was not kept");
-                }
+                let settled = sidecar.settle(&counted.request, usage, residual);
+                warn_unless_waiting(settled, sidecar, "what a request consumed was not kept");
             }
             (None, usage) => {
                 if let Some(listed) = self.listed.iter_mut().find(|listed| listed.request == counted.request) {
@@ -245,9 +246,8 @@ impl Keeper {
     fn store(&mut self, entry: &EntryId, envelope: &Envelope) {
         match self.open() {
             Some(sidecar) => {
-                if let Err(fault) = sidecar.record(entry, envelope) {
-                    tracing::warn!(%fault, "an envelope was not kept");
-                }
+                let recorded = sidecar.record(entry, envelope);
+                warn_unless_waiting(recorded, sidecar, "an envelope was not kept");
             }
             None => {
                 let asked = ours(envelope).and_then(|meta| meta.request.clone());
@@ -306,7 +306,7 @@ impl Keeper {
         if let Some(session) = &self.session
             && !mem::replace(&mut self.is_tried, true)
         {
-            match Sidecar::open(&session.place()) {
+            match Sidecar::open_beside(&session.place()) {
                 Ok(sidecar) => self.sidecar = Some(Box::new(sidecar)),
                 Err(error) => {
                     let path = session.path().display();
@@ -315,6 +315,17 @@ impl Keeper {
             }
         }
         self.sidecar.as_deref_mut()
+    }
+}
+
+/// Warns of what was not kept, unless it waits for the file of the session.
+fn warn_unless_waiting(kept: Result<(), Fault>, sidecar: &Sidecar, lost: &'static str) {
+    let Err(fault) = kept else { return };
+    match &fault {
+        Fault::Io { source } if !sidecar.is_there() && source.kind() == io::ErrorKind::NotFound => {}
+        Fault::Io { .. } | Fault::Full | Fault::ReadOnly | Fault::Deleted | Fault::Changed { .. } => {
+            tracing::warn!(%fault, "{lost}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! An entry before it has a place in the tree.
 
 use pi_envelope::Span;
-use pi_exthost::{GuestId, content::from_protocol};
+use pi_exthost::{GuestId, content::content_from_protocol};
 use pi_extproto::{Object, hook::DraftMessage};
 use pi_transcript::{
     Content, Entry, EntryId, Message, ModelId, ProviderId, ThinkingLevel, Usage,
@@ -216,7 +216,7 @@ pub(crate) fn reserved(custom_type: &str) -> String {
 pub(crate) fn custom(by: &GuestId, draft: DraftMessage, timestamp: u64) -> Message {
     Message::Custom(CustomMessage {
         custom_type: draft.custom_type,
-        content: Content::Blocks(from_protocol(draft.content)),
+        content: content_from_protocol(draft.content),
         display: draft.display,
         details: draft.details,
         timestamp,

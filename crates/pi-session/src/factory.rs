@@ -29,7 +29,7 @@ use crate::{
     input::Composer,
     listing::Counted,
     mailbox::{Editor, Equipment, Hearing, Intake, Letter, Mailbox, Scribe, Traces, Worth, switched},
-    models::{Choice, Models},
+    models::{Choice, Models, scope::Scope},
     offer::{ActiveTools, Offer},
     queue::{
         Delivery, Queues,
@@ -50,6 +50,8 @@ pub struct Blueprint {
     pub models: Models,
     /// Models that stand in no list, or at an address of their own; one of them comes before one of the same name.
     pub own_models: Vec<Arc<Choice>>,
+    /// Which models somebody goes through who goes from one to the next.
+    pub scope: Scope,
     pub choice: Arc<Choice>,
     pub thinking: ThinkingLevel,
     pub policy: Arc<Policy>,
@@ -216,6 +218,7 @@ pub fn start_at(post: Post, blueprint: Blueprint) -> Session {
         choice: blueprint.choice,
         offered: (Vec::new(), Vec::new()),
         own_models: blueprint.own_models,
+        scope: blueprint.scope,
         habits: Habits {
             retry: blueprint.retry,
             compaction: blueprint.compaction,

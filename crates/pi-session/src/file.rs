@@ -1,7 +1,7 @@
 //! The file of a conversation: Pi's JSONL, version 3, one line an entry.
 //!
 //! A file is read once, line by line, into a [`Tree`] ([`open`] to write to it, [`view`] to look at it), and from then on
-//! only added to. Nothing is written before the first thing that the user says; then everything that waited is.
+//! only added to. Nothing is written before the first thing that the user says, or the first run; then everything that waited is.
 //!
 //! [`Log`] is the end of the file: it knows what is on the disk, and what is not gets there at the next try. [`Recorder`]
 //! is the thread that owns it, so that nobody else waits for a disk. [`Medium`] is what the two need of a file, for the

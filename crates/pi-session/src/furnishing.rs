@@ -9,7 +9,7 @@ use pi_envelope::SystemPart;
 use pi_policy::Policy;
 use tokio::sync::mpsc;
 
-use crate::{cut, input::Composer, mailbox::Letter, queue::Delivery, retry::RetrySettings};
+use crate::{cut, input::Composer, mailbox::Letter, models::scope::Scope, queue::Delivery, retry::RetrySettings};
 
 /// What was read.
 #[derive(Clone)]
@@ -20,6 +20,8 @@ pub struct Furnishing {
     pub system: Arc<[SystemPart]>,
     pub policy: Arc<Policy>,
     pub habits: Habits,
+    /// Which models are gone through.
+    pub scope: Scope,
 }
 
 /// How a session goes on by itself. Whoever holds it may choose otherwise, until the files say something else than before.

@@ -59,11 +59,13 @@ pub(crate) async fn run(mut reports: chute::Receiver<Report<Outgoing>>) {
         let outgoing = match report {
             Report::Written { upto: _, then } | Report::Synced { durable: _, then } => then,
             Report::Failed(fault) => {
+                tracing::error!(%fault, "a session file is not written any more; what is said holds in memory");
                 let event = failed(&fault);
                 failing = Some(Arc::new(event.clone()));
                 Outgoing::Events(vec![event])
             }
             Report::Recovered => {
+                tracing::info!("the session file is written again");
                 failing = None;
                 Outgoing::Events(vec![AgentEvent::StorageRecovered])
             }

@@ -44,8 +44,9 @@ mod uuid;
 pub mod weights;
 
 pub use pi_exthost::{
+    GuestId,
     drawings::{KeyFault, Press},
-    guest::{Rendering, ResultState, Subject, ToolDrawing, chord},
+    guest::{Rendering, ResultState, Subject, Suggestion, ToolDrawing, chord},
     guests::GuestShortcut,
     port::{CommandInfo, CommandSource, ToolInfo},
     questions::{AnswerFault, Attendance, Lapse, MOST_OPEN as MOST_OPEN_QUESTIONS, OpenQuestion, is_unasked},
@@ -63,7 +64,7 @@ pub use self::{
     herald::{Silence, Subscription},
     run::{Cause, Ending},
     session::{
-        BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Reloaded, Session,
-        SessionGone, State, Summarise, Switch, Went,
+        BashError, CompactError, Cycled, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Reloaded,
+        Session, SessionGone, State, Summarise, Switch, Went,
     },
 };

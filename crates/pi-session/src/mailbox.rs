@@ -63,7 +63,7 @@ use crate::{
     herald::Outgoing,
     input::Composer,
     listing::Counted,
-    models::Choice,
+    models::{Choice, scope::Scope},
     queue::{Queues, Saying},
     resources::Switches,
     retry::RetrySettings,
@@ -83,6 +83,8 @@ pub(crate) struct Mailbox {
     pub(crate) offered: (Vec<Arc<Choice>>, Vec<Complaint>),
     /// Models that stand in no list, or at an address of their own.
     pub(crate) own_models: Vec<Arc<Choice>>,
+    /// Which of all models are gone through.
+    pub(crate) scope: Scope,
     pub(crate) thinking: ThinkingLevel,
     /// How it goes on by itself, as the files said last.
     pub(crate) habits: Habits,

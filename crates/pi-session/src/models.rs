@@ -3,7 +3,8 @@
 //! [`Models`] is shared by all sessions of a process. A [`Choice`] is one model with everything that a call needs, so
 //! that nothing is looked up during a run but the credential, which may change under a long one.
 
-pub(crate) mod guest;
+pub mod guest;
+pub mod scope;
 
 use std::{fmt, sync::Arc, time::SystemTime};
 

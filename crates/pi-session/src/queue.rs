@@ -7,7 +7,11 @@
 mod edit;
 pub(crate) mod slate;
 
-use std::{collections::VecDeque, fmt, str::FromStr};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    fmt,
+    str::FromStr,
+};
 
 use pi_envelope::{Origin, Provenance, Span, SpanSource};
 use pi_exthost::GuestId;
@@ -214,6 +218,21 @@ impl Saying {
             (_, Message::User(_)) => attached::shown(&self.text()),
             (_, _) => self.text(),
         }
+    }
+
+    /// The extensions that are known to have written in it.
+    pub fn written_by(&self) -> BTreeSet<GuestId> {
+        let of_extension = |span: &Span| match &span.provenance.origin {
+            Origin::Extension { id } => Some(GuestId::from(id.as_str())),
+            Origin::User
+            | Origin::BuiltIn
+            | Origin::File { .. }
+            | Origin::Web { .. }
+            | Origin::Mcp { .. }
+            | Origin::Tool { .. }
+            | Origin::Provider { .. } => None,
+        };
+        self.spans.iter().filter_map(of_extension).collect()
     }
 
     /// All of its text, as the model is given it.

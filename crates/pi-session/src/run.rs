@@ -4,6 +4,7 @@
 //! [`Desk`], and what happens it tells there. A run is a row of *attempts* (an answer that fails is tried again as a
 //! whole), an attempt is a row of *turns*, a turn is one answer of the model and the calls in it.
 
+mod answering;
 pub(crate) mod aside;
 pub(crate) mod bash;
 mod blocked;
@@ -47,8 +48,9 @@ use tokio_util::sync::CancellationToken;
 pub use self::ending::{Cause, Ending};
 pub(crate) use self::parts::Parts;
 use self::{
+    answering::Hand,
     compact::{Compacted, Next, STILL_TOO_LONG},
-    desk::{Desk, Gone},
+    desk::{Desk, Gone, Terms},
     ending::{Attempt, Retried, Trouble},
     hooks::Position,
     turn::Turned,
@@ -292,12 +294,12 @@ impl Run {
             return Ok(opening);
         }
         let prompt = opening.first().map(Saying::text).unwrap_or_default();
-        let system = self.desk.terms().await?.system;
+        let Terms { system, tools, .. } = self.desk.terms().await?;
         let event = || BeforeAgentStartEvent {
             prompt,
             images: None,
             system_prompt: system.iter().map(SystemPart::sent).collect(),
-            system_prompt_options: None,
+            system_prompt_options: Some(assembly::options(&system, &tools)),
             message_type: None,
         };
         let verdict = self.parts.guests.before_agent_start(event, &self.cancel).await;
@@ -313,7 +315,7 @@ impl Run {
     async fn say(&mut self, saying: Saying) -> Result<(), Gone> {
         let Saying { message, spans, typed: _ } = saying;
         self.tell(AgentEvent::MessageStart { message: message.clone() }).await?;
-        let message = self.finish_message(message).await;
+        let (message, _) = self.finish_message(message).await;
         let draft = Draft::of_message(message.clone(), spans);
         self.append(Vec::new(), vec![draft], vec![AgentEvent::MessageEnd { message }]).await.map(drop)
     }
@@ -326,13 +328,16 @@ impl Run {
         Ok(Written { id, message })
     }
 
-    /// Lets extensions put another message of the same role in the place of a complete one.
-    async fn finish_message(&self, message: Message) -> Message {
+    /// Lets extensions put another message of the same role in the place of a complete one. Tells which calls in it they put in
+    /// or changed.
+    async fn finish_message(&self, message: Message) -> (Message, Vec<Hand>) {
         let event = || MessageEvent { message: to_value(&message) };
         // A message that was broken off is complete as well.
         match self.parts.guests.message_end(event, &CancellationToken::new()).await {
-            MessageVerdict::Keep => message,
-            MessageVerdict::Replaced { by: _, message } => *message,
+            MessageVerdict::Keep => (message, Vec::new()),
+            MessageVerdict::Replaced { by: _, message, calls } => {
+                (*message, calls.into_iter().map(|(guest, call)| Hand { guest, call: call.id }).collect())
+            }
         }
     }
 

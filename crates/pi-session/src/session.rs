@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use pi_envelope::{Envelope, Strip};
 use pi_exthost::{
-    SessionPort,
+    GuestId, SessionPort,
     drawings::{KeyFault, Press},
-    guest::Rendering,
+    guest::{Rendering, Suggestion},
     guests::GuestShortcut,
     port::{CommandInfo, ToolInfo},
     questions::{AnswerFault, Attendance, OpenQuestion},
@@ -26,8 +26,8 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::answer::Typed;
 pub use self::answer::{
-    BashError, CompactError, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Reloaded, SessionGone,
-    State, Summarise, Switch, Went,
+    BashError, CompactError, Cycled, Direction, Exposure, Journey, NavigateError, PromptError, Prompted, Reloaded,
+    SessionGone, State, Summarise, Switch, Went,
 };
 use crate::{
     complaint::Complaint,
@@ -39,7 +39,7 @@ use crate::{
     input::{Utterance, Voice},
     listing::{ContextSource, Outline, OutputError, Overview, Page, ReadingError, Side, SourceError, Whole},
     mailbox::{Letter, Request, Words},
-    models::{Absence, Choice, LackingModel},
+    models::{Absence, Choice, LackingModel, scope::ScopedModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
     sidecar::Listed,
@@ -215,6 +215,12 @@ impl Session {
         self.ask(Request::Shortcuts).await
     }
 
+    /// What could stand in the place of what is typed behind a command of an extension, as it proposes; nothing where nobody
+    /// proposes anything, or not soon. Dropping the future leaves the extension to itself.
+    pub async fn complete_argument(&self, command: String, prefix: String) -> Result<Vec<Suggestion>, SessionGone> {
+        self.ask(|reply| Request::CompleteArgument { command, prefix, reply }).await
+    }
+
     /// Does what an extension wants done at a key, and waits for its end; answers whether the key is anybody's. What goes wrong
     /// is told by events, and [`Session::abort`] ends it. Dropping the future only ends the waiting.
     pub async fn press_shortcut(&self, key: String) -> Result<bool, SessionGone> {
@@ -239,6 +245,11 @@ impl Session {
     /// Every model that one can talk to and that can be asked, those of extensions first.
     pub async fn models(&self) -> Result<Vec<Arc<Choice>>, SessionGone> {
         self.ask(Request::Models).await
+    }
+
+    /// The models that are gone through by whoever goes from one to the next, in their order; none where that is all of them.
+    pub async fn scoped_models(&self) -> Result<Vec<ScopedModel>, SessionGone> {
+        self.ask(Request::ScopedModels).await
     }
 
     /// Every model that one could talk to if its provider had a credential.
@@ -268,8 +279,9 @@ impl Session {
         self.written(answered).await
     }
 
-    /// Goes on to the next one of [`Session::models`]; answers which, or `None` if there is no other.
-    pub async fn cycle_model(&self, direction: Direction) -> Result<Option<Arc<Choice>>, SessionGone> {
+    /// Goes on to the next one of [`Session::scoped_models`], or of [`Session::models`] where that is all of them; answers
+    /// which, or `None` if there is no other.
+    pub async fn cycle_model(&self, direction: Direction) -> Result<Option<Cycled>, SessionGone> {
         let answered = self.ask(|reply| Request::CycleModel(direction, reply)).await;
         self.written(answered).await
     }
@@ -363,7 +375,18 @@ impl Session {
 
     /// Runs a shell command for a person and waits for its end; the conversation remembers it. It may run beside a run.
     pub async fn bash(&self, command: String, exposure: Exposure) -> Result<BashExecutionMessage, BashError> {
-        let typed = Typed { command, exposure, name: None, late: CancellationToken::new() };
+        self.bash_written_by(Vec::new(), command, exposure).await
+    }
+
+    /// The same of a command in which these extensions wrote before the person sent it: it is refused unless each of them may
+    /// run it by itself.
+    pub async fn bash_written_by(
+        &self,
+        written_by: Vec<GuestId>,
+        command: String,
+        exposure: Exposure,
+    ) -> Result<BashExecutionMessage, BashError> {
+        let typed = Typed { command, exposure, written_by, name: None, late: CancellationToken::new() };
         self.ask(|reply| Request::Bash(typed, reply)).await?
     }
 
@@ -373,10 +396,11 @@ impl Session {
         &self,
         late: CancellationToken,
         name: Option<String>,
+        written_by: Vec<GuestId>,
         command: String,
         exposure: Exposure,
     ) -> Result<BashExecutionMessage, BashError> {
-        let typed = Typed { command, exposure, name, late };
+        let typed = Typed { command, exposure, written_by, name, late };
         self.ask(|reply| Request::Bash(typed, reply)).await?
     }
 

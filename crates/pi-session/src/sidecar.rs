@@ -16,6 +16,7 @@ use std::{
 };
 
 use pi_envelope::Envelope;
+use pi_policy::Moment;
 use pi_transcript::{EntryId, Usage, json::Digest};
 
 pub use self::index::{Index, Listed, RebuildError};
@@ -95,10 +96,25 @@ impl Sidecar {
     /// Opens the envelopes of a session, or begins them. A torn end is written over. A link in their place is not followed.
     pub fn open(session: &Path) -> Result<Self, SidecarError> {
         let path = path_of(session);
+        Self::open_or(session, move || Disk::create_own(&path))
+    }
+
+    /// The same beside a session whose file may not be there yet: what is recorded waits for it, so that nothing is left of a
+    /// session that nobody keeps.
+    pub(crate) fn open_beside(session: &Path) -> Result<Self, SidecarError> {
+        let (path, session_file) = (path_of(session), session.to_owned());
+        Self::open_or(session, move || match session_file.try_exists()? {
+            true => Disk::create_own(&path),
+            false => Err(io::ErrorKind::NotFound.into()),
+        })
+    }
+
+    fn open_or(session: &Path, make: impl FnMut() -> io::Result<Disk> + Send + 'static) -> Result<Self, SidecarError> {
+        let path = path_of(session);
         let disk = match Disk::own(&path) {
             Ok(disk) => disk,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Self::new(Log::new(Source::Absent(Box::new(move || Disk::create_own(&path))))));
+                return Ok(Self::new(Log::new(Source::Absent(Box::new(make)))));
             }
             Err(error) => return Err(unopened(path, error)),
         };
@@ -120,6 +136,14 @@ impl<M: Medium> Sidecar<M> {
     /// Envelopes that go to a file which does not exist or is empty.
     pub fn new(log: Log<M>) -> Self {
         Self { log, index: Index::default() }
+    }
+
+    /// Whether there is a file. What is recorded before that can only be listed.
+    pub(crate) fn is_there(&self) -> bool {
+        match self.log.source() {
+            Source::Present(_) => true,
+            Source::Absent(_) => false,
+        }
     }
 
     /// What is stored, the oldest first.
@@ -174,12 +198,30 @@ impl<M: Medium> Sidecar<M> {
     }
 }
 
-/// Copies the envelopes of the requests that were made at `kept` entries to the sidecar of a fork.
-pub(crate) fn fork(from: &Path, to: &Path, kept: &HashSet<EntryId>) -> Result<(), SidecarError> {
+/// What of a conversation goes into a fork.
+pub(crate) struct Kept {
+    pub(crate) entries: HashSet<EntryId>,
+    /// When the last of them was written.
+    pub(crate) until: Moment,
+}
+
+/// Copies the envelopes of the requests that were made for what is kept to the sidecar of a fork: turns by their entry, and what was
+/// asked beside the conversation, such as a summary of it, behind a turn that is kept and before the end.
+pub(crate) fn fork(from: &Path, to: &Path, kept: &Kept) -> Result<(), SidecarError> {
     let Some((index, disk)) = view(from)? else { return Ok(()) };
     let mut copy = Sidecar::open(to)?;
     let fetch = |span| disk.bytes_at(span);
-    for listed in index.list().iter().filter(|listed| kept.contains(&listed.entry)) {
+    let mut is_behind_kept = true;
+    for listed in index.list() {
+        let is_kept = if listed.is_turn() {
+            is_behind_kept = kept.entries.contains(&listed.entry);
+            is_behind_kept
+        } else {
+            is_behind_kept && listed.time <= kept.until.unix_millis()
+        };
+        if !is_kept {
+            continue;
+        }
         let Some(envelope) = index.rebuild_bare(&listed.request, fetch)? else { continue };
         copy.record(&listed.entry, &envelope)?;
         if let Some(usage) = &listed.usage {

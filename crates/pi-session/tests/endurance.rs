@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "a test makes and reads the files of its project, and measures time")]
 
+#[path = "run/desks.rs"]
+mod desks;
 #[expect(dead_code, reason = "one conversation needs little of the stage")]
 #[path = "run/stage.rs"]
 mod stage;

@@ -41,6 +41,11 @@ impl Cursor {
         self.feed.session()
     }
 
+    /// Whether it is a place in this feed.
+    pub fn is_in(&self, feed: &Arc<Feed>) -> bool {
+        Arc::ptr_eq(&self.feed, feed)
+    }
+
     /// From where the client can go on.
     pub fn position(&self) -> &Position {
         &self.at

@@ -2,17 +2,18 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use super::{Given, Hall, Outcome, Undone, done, gone, session_name, steer, survey, told};
+use super::{Given, Hall, Outcome, Pass, Undone, done, gone, session_name, steer, told};
 use crate::{
     journal::Auto,
     room::{Entry, Room, switch},
 };
 use pi_engine::Change;
 use pi_session::{
-    CommandInfo, CommandSource, Journey, KeyFault, NavigateError, Press, Session, SessionGone, Summarise,
+    AnswerFault, CommandInfo, CommandSource, CompactError, Cycled, Journey, KeyFault, NavigateError, Press, Session,
+    SessionGone, Summarise,
     context::Spoken,
     listing::{Page, ReadingError, Side},
-    models::{self, Absence, Choice},
+    models::{self, Absence},
     queue::When,
     retry::LeftAlone,
     tree::NoEntry,
@@ -20,7 +21,7 @@ use pi_session::{
 use pi_transcript::{Message, ModelId, ProviderId, SessionId, ThinkingLevel};
 use pi_wire::{
     Data, Error, SessionCommand,
-    command::{CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
+    command::{Compact, CycleModel, Direction, ExtensionUiKey, GetMessages, NavigateOptions, NavigateTree},
     error::Missing,
     response::{
         ActiveTools, ChosenModel, CycledModel, CycledThinkingLevel, ForkMessage, ForkMessageList, LackingModel,
@@ -37,8 +38,9 @@ impl Hall {
         given: Given<'_>,
         entry: Option<Entry>,
     ) -> Outcome {
-        let Given { began, header, class, cancel } = given;
+        let Given { ticket, began, header, class, cancel } = given;
         let (room, session) = self.enter(id).await?;
+        let pass = Pass { turns: &self.turns, ticket };
         let ended = |gone_session| gone(id)(gone_session);
         if works_in_its_folder(&command) {
             self.workplace(&room)?;
@@ -48,14 +50,17 @@ impl Hall {
             matches!(command, SessionCommand::Prompt(_) | SessionCommand::Bash(_) | SessionCommand::Compact(_));
         let outcome = match command {
             SessionCommand::Prompt(prompt) => {
-                steer::prompt(&room, &session, prompt, steer::Coming { class, entry, cancel }).await
+                steer::prompt(&room, &session, prompt, steer::Coming { class, entry, cancel, pass }).await
             }
-            SessionCommand::Steer(said) => steer::queue(&room, &session, said.message, said.images, When::Steer).await,
+            SessionCommand::Steer(said) => {
+                steer::queue(&room, &session, (said.message, said.images), When::Steer, pass).await
+            }
             SessionCommand::FollowUp(said) => {
-                steer::queue(&room, &session, said.message, said.images, When::FollowUp).await
+                steer::queue(&room, &session, (said.message, said.images), When::FollowUp, pass).await
             }
             SessionCommand::Abort(_) => {
                 room.entered().await;
+                room.stop_joining();
                 session.abort().await.map_err(ended)?;
                 done()
             }
@@ -79,12 +84,17 @@ impl Hall {
                 let shell = steer::Shell { circuits: &self.bash, header, cancel, until };
                 shell.run(id, &session, command, entry).await
             }
-            SessionCommand::Compact(command) => steer::compact(id, &session, command, entry, cancel).await,
-            SessionCommand::NavigateTree(wanted) => self.navigate(&room, &session, wanted, entry, cancel).await,
+            SessionCommand::Compact(command) => self.compact(id, &session, command, entry, cancel).await,
+            SessionCommand::NavigateTree(wanted) => {
+                let going = self.navigate(id, &session, wanted, entry, cancel);
+                pass.when(room.asks_anew(), going).await
+            }
             command @ (SessionCommand::NewSession(_)
             | SessionCommand::SwitchSessionFile(_)
             | SessionCommand::Fork(_)
-            | SessionCommand::ExportHtml(_)) => self.depart(&room, &session, command, cancel).await,
+            | SessionCommand::ExportHtml(_)) => {
+                pass.when(room.asks_anew(), self.depart(&room, &session, command, cancel)).await
+            }
             command => {
                 self.converse(&room, &session, command).await.unwrap_or_else(|gone_session| Err(ended(gone_session)))
             }
@@ -188,7 +198,7 @@ impl Hall {
                     Ok(()) => done(),
                     Err(fault) => {
                         self.questions.refuse();
-                        Err(survey::answer_fault(fault).into())
+                        Err(self.answer_fault(room, fault).into())
                     }
                 }
             }
@@ -197,29 +207,53 @@ impl Hall {
         })
     }
 
+    /// Why nobody waits for an answer: it comes too late, to the wrong session, or was never asked for.
+    fn answer_fault(&self, room: &Room, fault: AnswerFault) -> Error {
+        match fault {
+            AnswerFault::Misfit(misfit) => Error::AnswerRefused(misfit),
+            AnswerFault::NotOpen { id } if room.feed().has_settled(&id) => Error::RequestSettled(id),
+            AnswerFault::NotOpen { id } => match self.rooms.everyone().iter().any(|other| other.feed().asks(&id)) {
+                true => Error::RequestMismatch(id),
+                false => Error::NoPendingRequest(id),
+            },
+        }
+    }
+
+    /// Compacts. Where the time is up, or somebody stops it, the conversation stays whole.
+    async fn compact(
+        &self,
+        id: &SessionId,
+        session: &Session,
+        command: Compact,
+        entry: Option<Entry>,
+        cancel: &CancellationToken,
+    ) -> Outcome {
+        let compact = || session.compact(command.custom_instructions.clone());
+        let compacted = self.alone((id, session), entry, cancel, compact, |error| *error == CompactError::Busy).await?;
+        match compacted {
+            Ok(result) => told(Data::Compact(result)),
+            Err(CompactError::Aborted) => Err(Error::Aborted.into()),
+            Err(CompactError::Gone(SessionGone)) => Err(Error::SessionNotFound(id.clone()).into()),
+            Err(CompactError::LeftAlone(left)) => Err(circuit_open(left)),
+            Err(CompactError::Nothing) => Err(Error::NothingToCompact.into()),
+            Err(error @ CompactError::Busy) => Err(Error::Refused { reason: error.to_string() }.into()),
+            Err(CompactError::Failed { message }) => Err(steer::provider_failed(session, message).await.into()),
+        }
+    }
+
     /// Goes to another place in the tree. Where the time is up, or somebody stops it, the conversation stays where it is.
     async fn navigate(
         &self,
-        room: &Room,
+        id: &SessionId,
         session: &Session,
         wanted: NavigateTree,
         entry: Option<Entry>,
         cancel: &CancellationToken,
     ) -> Outcome {
-        let mut going = std::pin::pin!(steer::hand_in(entry, session.navigate(journey(wanted))));
-        let went = tokio::select! {
-            // What is stopped has been handed in, or it would go on behind its own end.
-            biased;
-            went = &mut going => went,
-            () = cancel.cancelled() => {
-                session.abort().await.map_err(gone(room.id()))?;
-                // It may have been over before it could be stopped.
-                if going.await.is_ok() {
-                    self.changed_untold(room.id()).await;
-                }
-                return Err(Error::Aborted.into());
-            }
-        };
+        let journey = journey(wanted);
+        let navigate = || session.navigate(journey.clone());
+        let is_busy = |error: &NavigateError| matches!(error, NavigateError::Busy);
+        let went = self.alone((id, session), entry, cancel, navigate, is_busy).await?;
         match went {
             Ok(went) => told(Data::NavigateTree(Navigated { editor_text: went.text, cancelled: false, aborted: None })),
             Err(NavigateError::Aborted) => {
@@ -229,8 +263,44 @@ impl Hall {
                 Err(Error::NotFound(Missing::Entry { id: missing.id, member: Some("targetId") }).into())
             }
             Err(NavigateError::LeftAlone(left)) => Err(circuit_open(left)),
-            Err(error @ (NavigateError::Busy | NavigateError::Failed { .. } | NavigateError::Gone(_))) => {
+            Err(NavigateError::Failed { message }) => Err(steer::provider_failed(session, message).await.into()),
+            Err(error @ (NavigateError::Busy | NavigateError::Gone(_))) => {
                 Err(Error::Refused { reason: error.to_string() }.into())
+            }
+        }
+    }
+
+    /// Does something in a session that nothing else may go on beside, and stops it when that is asked for.
+    async fn alone<T, E, F: Future<Output = Result<T, E>>>(
+        &self,
+        (id, session): (&SessionId, &Session),
+        mut entry: Option<Entry>,
+        cancel: &CancellationToken,
+        begin: impl Fn() -> F,
+        is_busy: impl Fn(&E) -> bool,
+    ) -> Result<Result<T, E>, Undone> {
+        loop {
+            let mut going = std::pin::pin!(steer::hand_in(entry.take(), begin()));
+            let ended = tokio::select! {
+                // What is stopped has been handed in, or it would go on behind its own end.
+                biased;
+                ended = &mut going => ended,
+                () = cancel.cancelled() => {
+                    session.abort().await.map_err(gone(id))?;
+                    // It may have been over before it could be stopped.
+                    if going.await.is_ok() {
+                        self.changed_untold(id).await;
+                    }
+                    return Err(Error::Aborted.into());
+                }
+            };
+            match &ended {
+                // A run that no command began: of its end everybody hears a moment before the session is free.
+                Err(error) if is_busy(error) => tokio::select! {
+                    idle = session.idle() => idle.map_err(gone(id))?,
+                    () = cancel.cancelled() => return Err(Error::Aborted.into()),
+                },
+                Ok(_) | Err(_) => return Ok(ended),
             }
         }
     }
@@ -291,6 +361,8 @@ fn is_written_down(command: &SessionCommand) -> bool {
     matches!(
         command,
         SessionCommand::Prompt(_)
+            | SessionCommand::Steer(_)
+            | SessionCommand::FollowUp(_)
             | SessionCommand::Bash(_)
             | SessionCommand::Compact(_)
             | SessionCommand::SetModel(_)
@@ -405,28 +477,15 @@ async fn set_model(session: &Session, provider: &ProviderId, model: &ModelId) ->
 }
 
 async fn cycle_model(session: &Session, wanted: &CycleModel) -> Result<Outcome, SessionGone> {
-    let (state, models) = (session.state().await?, session.models().await?);
-    let is_current = |choice: &Arc<Choice>| *choice.model() == *state.model;
-    let Some(next) = neighbour(&models, models.iter().position(is_current), wanted.direction) else {
+    let direction = match wanted.direction {
+        Direction::Forward => pi_session::Direction::Forward,
+        Direction::Backward => pi_session::Direction::Backward,
+    };
+    let Some(Cycled { choice, is_scoped }) = session.cycle_model(direction).await? else {
         return Ok(told(Data::CycleModel(None)));
     };
-    session.set_model(Arc::clone(next)).await?;
     let thinking_level = session.state().await?.thinking;
-    let model = next.model().clone();
-    Ok(told(Data::CycleModel(Some(CycledModel { model, thinking_level, is_scoped: false }))))
-}
-
-/// The one beside it, around the end. `None` if there is no other.
-fn neighbour<T>(all: &[T], current: Option<usize>, direction: Direction) -> Option<&T> {
-    let Some(current) = current else { return all.first() };
-    if all.len() < 2 {
-        return None;
-    }
-    let next = match direction {
-        Direction::Forward => (current + 1) % all.len(),
-        Direction::Backward => (current + all.len() - 1) % all.len(),
-    };
-    all.get(next)
+    Ok(told(Data::CycleModel(Some(CycledModel { model: choice.model().clone(), thinking_level, is_scoped }))))
 }
 
 async fn cycle_thinking_level(session: &Session) -> Result<Outcome, SessionGone> {
@@ -473,21 +532,4 @@ fn journey(wanted: NavigateTree) -> Journey {
         (true, Some(instructions), true) => Summarise::Instead(instructions),
     };
     Journey { target: wanted.target_id, summarise, label }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbours_go_around_the_end() {
-        let check = |all: &[u8], current, direction, expected: Option<u8>| {
-            assert_eq!(neighbour(all, current, direction).copied(), expected, "{all:?} {current:?} {direction:?}");
-        };
-        check(&[1, 2, 3], Some(2), Direction::Forward, Some(1));
-        check(&[1, 2, 3], Some(0), Direction::Backward, Some(3));
-        check(&[1, 2, 3], None, Direction::Forward, Some(1));
-        check(&[1], Some(0), Direction::Forward, None);
-        check(&[], None, Direction::Forward, None);
-    }
 }

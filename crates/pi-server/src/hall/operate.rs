@@ -234,7 +234,10 @@ impl Hall {
             if messages > 0 {
                 tracing::info!(session = %id, messages, "what waited to be said went with the session");
             }
+            // The last that happened in it is told before anybody hears that it is gone.
+            room.caught_up().await;
         }
+        room.feed().dismiss();
         let change = Change::Removed(session_name(id));
         said(answer::written(&Data::DeleteSession(DeletedSession { deleted: true })), change)
     }

@@ -4,19 +4,21 @@ use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use pi_engine::{Change, Header};
 use pi_session::{
-    BashError, CompactError, Ending, Exposure, PromptError, Prompted, Session, SessionGone, ShellEnd, input::Utterance,
-    queue::When,
+    BashError, Ending, Exposure, PromptError, Prompted, Session, SessionGone, ShellEnd, input::Utterance, queue::When,
 };
 use pi_transcript::{Block, SessionId, content::ImageBlock};
 use pi_wire::{
     Activity, Class, Data, Error,
-    command::{Bash, Compact, Prompt, StreamingBehavior},
+    command::{Bash, Prompt, StreamingBehavior},
     response::BashResult,
 };
-use tokio::{task::unconstrained, time::Instant};
+use tokio::{
+    task::unconstrained,
+    time::{Instant, sleep},
+};
 use tokio_util::sync::CancellationToken;
 
-use super::{Outcome, Undone, conversation::circuit_open, done, gone, now, told};
+use super::{Outcome, Pass, Undone, conversation::circuit_open, done, gone, now, told};
 use crate::{
     circuit::Circuits,
     room::{Entry, Room},
@@ -29,6 +31,7 @@ pub(super) struct Coming<'a> {
     pub(super) class: Class,
     pub(super) entry: Option<Entry>,
     pub(super) cancel: &'a CancellationToken,
+    pub(super) pass: Pass<'a>,
 }
 
 /// Lets those who would stop some work pass once the session has heard of it: with its first poll the work is in the session's
@@ -46,15 +49,21 @@ pub(super) async fn hand_in<T>(entry: Option<Entry>, work: impl Future<Output = 
 
 /// Says something and waits for the end of the run that it begins, if it is to begin one.
 pub(super) async fn prompt(room: &Room, session: &Session, prompt: Prompt, coming: Coming<'_>) -> Outcome {
-    let Coming { class, entry, cancel } = coming;
+    let Coming { class, entry, cancel, pass } = coming;
     let when = prompt.streaming_behavior.map(when);
+    // Of a session that was not loaded when the command was admitted nobody knew what its extensions can do.
+    let calls = class == Class::ExtensionCommand || prompt.slash_command().is_some_and(|name| room.has_command(name));
     let utterance = utterance(prompt.message, prompt.images);
     match (class, when) {
         (Class::JoinsRun, Some(when)) => {
             drop(entry);
-            join(room, session, utterance, when).await
+            join(room, session, utterance, when, pass).await
         }
-        _ => run(room, session, (utterance, when), entry, cancel).await,
+        _ => {
+            // What an extension does in a command of its own may begin a run, and nobody waits for the end of that.
+            let _commanded = (!calls).then(|| room.command());
+            run(room, session, (utterance, when), entry, cancel).await
+        }
     }
 }
 
@@ -66,7 +75,6 @@ async fn run(
     mut entry: Option<Entry>,
     cancel: &CancellationToken,
 ) -> Outcome {
-    let _commanded = room.command();
     loop {
         let said = async {
             match when {
@@ -98,14 +106,43 @@ async fn run(
     }
 }
 
+/// How long a message waits for a run that is about to begin, before others pass it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Puts a message into the run in flight. If the run has just ended the message begins another one, and that is as good:
 /// it was said, and nobody waits for more.
-async fn join(room: &Room, session: &Session, utterance: Utterance, when: When) -> Outcome {
-    room.begun().await;
+async fn join(room: &Room, session: &Session, utterance: Utterance, when: When, pass: Pass<'_>) -> Outcome {
+    let begun = async {
+        let line = room.line().await;
+        room.begun().await;
+        line
+    };
+    // The prompt that is to begin the run may be with an extension that asks a person.
+    let is_slow = async {
+        tokio::select! {
+            () = room.asks() => {}
+            () = sleep(PATIENCE) => {}
+        }
+    };
+    let line = tokio::select! {
+        // What is stopped before its run has begun would begin another one.
+        biased;
+        () = room.joining_stopped() => return Err(Error::AbortedUnsaid.into()),
+        line = pass.when(is_slow, begun) => line,
+    };
     let _joining = room.join();
     let (speaker, id) = (session.clone(), room.id().clone());
+    let mut saying = Box::pin(unconstrained(async move { speaker.say_during(utterance, when).await }));
+    // With its first poll it is in the mailbox, or in line before it, and whoever comes next comes behind it.
+    let first = poll_fn(|context| Poll::Ready(saying.as_mut().poll(context))).await;
+    drop(line);
     // Its owner is the session: a run that it begins goes on when the command is answered.
-    let saying = tokio::spawn(async move { speaker.say_during(utterance, when).await });
+    let saying = tokio::spawn(async move {
+        match first {
+            Poll::Ready(said) => said,
+            Poll::Pending => saying.await,
+        }
+    });
     let began = async {
         room.flight().until(|activity| activity == Activity::Idle).await;
         room.flight().until(|activity| activity == Activity::Running).await;
@@ -124,8 +161,14 @@ async fn join(room: &Room, session: &Session, utterance: Utterance, when: When) 
 }
 
 /// Steers, or waits for the end of the run. Without a run, the message waits for the next one.
-pub(super) async fn queue(room: &Room, session: &Session, message: String, images: Vec<Block>, when: When) -> Outcome {
-    join(room, session, utterance(message, images), when).await
+pub(super) async fn queue(
+    room: &Room,
+    session: &Session,
+    (message, images): (String, Vec<Block>),
+    when: When,
+    pass: Pass<'_>,
+) -> Outcome {
+    join(room, session, utterance(message, images), when, pass).await
 }
 
 async fn ended(prompted: Prompted, session: &Session) -> Outcome {
@@ -134,12 +177,7 @@ async fn ended(prompted: Prompted, session: &Session) -> Outcome {
         Prompted::Ran(Ending::Aborted) => Err(changed(Error::Aborted)),
         Prompted::Unsaid | Prompted::TakenBack => Err(Error::AbortedUnsaid.into()),
         // Also where a circuit opened under the run: `circuit_open` says that nothing was said and that it may be said again.
-        Prompted::Ran(Ending::Failed { message, .. }) => {
-            // Of a session that ended meanwhile nobody can say who was asked.
-            let provider =
-                session.state().await.map_or_else(|_| "of the session".into(), |state| state.model.provider.clone());
-            Err(changed(Error::ProviderFailed { provider, message, retry_after_ms: None }))
-        }
+        Prompted::Ran(Ending::Failed { message, .. }) => Err(changed(provider_failed(session, message).await)),
         Prompted::Handled { trouble: None, .. } => done(),
         Prompted::Handled { by, trouble: Some(trouble) } => {
             Err(changed(Error::ExtensionFailed { extension: by.to_string(), message: trouble }))
@@ -174,8 +212,9 @@ impl Shell<'_> {
         let pass = self.circuits.admit(id, now())?;
         let exposure = if command.exclude_from_context { Exposure::Hidden } else { Exposure::Shown };
         let name = self.header.id.as_ref().map(|id| sign(&self.header.client, id));
+        let written_by = command.written_by.iter().map(|id| id.as_str().into()).collect();
         let late = CancellationToken::new();
-        let ran = session.bash_until(late.clone(), name, command.command, exposure);
+        let ran = session.bash_until(late.clone(), name, written_by, command.command, exposure);
         let mut running = pin!(hand_in(entry, ran));
         let ran = tokio::select! {
             ran = &mut running => ran,
@@ -219,30 +258,11 @@ impl Shell<'_> {
     }
 }
 
-pub(super) async fn compact(
-    id: &SessionId,
-    session: &Session,
-    command: Compact,
-    entry: Option<Entry>,
-    cancel: &CancellationToken,
-) -> Outcome {
-    let compacted = tokio::select! {
-        compacted = hand_in(entry, session.compact(command.custom_instructions)) => compacted,
-        () = cancel.cancelled() => {
-            session.abort().await.map_err(gone(id))?;
-            return Err(changed(Error::Aborted));
-        }
-    };
-    match compacted {
-        Ok(result) => told(Data::Compact(result)),
-        Err(CompactError::Aborted) => Err(Error::Aborted.into()),
-        Err(CompactError::Gone(SessionGone)) => Err(Error::SessionNotFound(id.clone()).into()),
-        Err(CompactError::LeftAlone(left)) => Err(circuit_open(left)),
-        Err(CompactError::Nothing) => Err(Error::NothingToCompact.into()),
-        Err(error @ (CompactError::Busy | CompactError::Failed { .. })) => {
-            Err(Error::Refused { reason: error.to_string() }.into())
-        }
-    }
+/// That the model could not do what it was asked for.
+pub(super) async fn provider_failed(session: &Session, message: String) -> Error {
+    // Of a session that ended meanwhile nobody can say who was asked.
+    let provider = session.state().await.map_or_else(|_| "of the session".into(), |state| state.model.provider.clone());
+    Error::ProviderFailed { provider, message, retry_after_ms: None }
 }
 
 pub(super) fn when(behavior: StreamingBehavior) -> When {

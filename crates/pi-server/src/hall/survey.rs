@@ -2,8 +2,9 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use pi_engine::Change;
 use pi_session::{
-    AnswerFault, Session, SessionGone, Switch, directory,
+    Session, SessionGone, Switch, directory,
     input::complete,
     listing::{ContextKind, ContextSource, Node, Outline, ReadingError, SourceError},
     queue::{self, EditError, ItemId, When},
@@ -114,13 +115,6 @@ pub(super) fn priced(stats: SessionStats) -> SessionStats {
 }
 
 /// Why an answer was not taken, in the protocol's words.
-pub(super) fn answer_fault(fault: AnswerFault) -> Error {
-    match fault {
-        AnswerFault::NotOpen { id } => Error::NoPendingRequest(id),
-        AnswerFault::Misfit(misfit) => Error::AnswerRefused(misfit),
-    }
-}
-
 pub(super) fn unread(id: &SessionId, error: &ReadingError) -> Undone {
     match error {
         ReadingError::NoEntry(missing) => Error::NotFound(Missing::Entry { id: missing.id.clone(), member: None }),
@@ -238,6 +232,9 @@ async fn edit_queue(session: &Session, wanted: EditQueue) -> Result<Outcome, Ses
     Ok(match session.edit_queue(wanted.revision, edits).await? {
         Ok(edited) => told(Data::EditQueue(line(edited))),
         Err(EditError::Changed { expected, actual }) => Err(Error::QueueChanged { expected, actual }.into()),
+        Err(error @ EditError::Unwritten { .. }) => {
+            Err(Undone { error: Error::StorageFailed { reason: error.to_string() }, change: Change::Altered })
+        }
         Err(error @ (EditError::NoItem { .. } | EditError::Twice { .. })) => {
             Err(Error::Refused { reason: error.to_string() }.into())
         }

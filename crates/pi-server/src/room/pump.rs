@@ -125,7 +125,12 @@ async fn carry(room: Arc<Room>, source: Source, turns: Turns) {
                     Box::pin(room.learn_commands(&session)).await;
                 }
                 follow(&room, &event, &mut taken, &turns).await;
+                let asks = matches!(*event, AgentEvent::ExtensionUiRequest { .. });
                 room.feed.publish(event);
+                if asks {
+                    // Whoever waits for a question looks.
+                    room.flight.wake();
+                }
             }
             Err(Silence::Ended) => break,
             Err(Silence::Lagged) => match Box::pin(begin_anew(&room, &session)).await {

@@ -504,7 +504,8 @@ impl IntoResponse for Refusal {
             Refused::Host | Refused::Origin => StatusCode::FORBIDDEN,
             Refused::NoCredential | Refused::Credential | Refused::Ticket => StatusCode::UNAUTHORIZED,
         };
-        let mut response = refuse(status, &self.0.to_string(), self.0.hint());
+        let told = serde_json::json!({"error": self.0.to_string(), "hint": self.0.hint(), "code": self.0.code()});
+        let mut response = (status, Json(told)).into_response();
         if status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

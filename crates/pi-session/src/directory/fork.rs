@@ -14,7 +14,7 @@ use super::Project;
 use crate::{
     file::{self, Fault, OpenError, Opened, ReadError, Reader, create_folder, replace},
     offer::{self, Offer},
-    sidecar::{self, SidecarError},
+    sidecar::{self, Kept, SidecarError},
     tree::{Kind, NoEntry, Place, Tree},
 };
 
@@ -83,7 +83,12 @@ pub fn fork(
         || path.iter().any(|place| matches!(tree.kind(*place), Kind::User | Kind::SessionInfo | Kind::Offer));
     let mut opened = if is_written {
         write(tree, reader, &path, &header, &target)?;
-        let kept = path.iter().map(|place| tree.id(*place)).collect();
+        let until = match path.last() {
+            // One whose time nobody can read keeps everything behind its turns.
+            Some(last) => entry_of(tree, reader, *last)?.base().timestamp.parse().unwrap_or(now),
+            None => now,
+        };
+        let kept = Kept { entries: path.iter().map(|place| tree.id(*place)).collect(), until };
         sidecar::fork(reader.path(), &target, &kept)?;
         file::open(&target, now, random)?
     } else {

@@ -11,7 +11,14 @@ use pi_extproto::hook::event::{
 use pi_transcript::{AgentEvent, EntryId, Model, ThinkingLevel};
 
 use super::Mailbox;
-use crate::{draft::Draft, furnishing::Furnishing, models::Choice, queue::When, session::Direction, tree::NoEntry};
+use crate::{
+    draft::Draft,
+    furnishing::Furnishing,
+    models::{Choice, scope::ScopedModel},
+    queue::When,
+    session::{Cycled, Direction},
+    tree::NoEntry,
+};
 
 impl Mailbox {
     pub(super) fn set_model(&mut self, choice: Arc<Choice>, source: ModelSource) {
@@ -25,9 +32,14 @@ impl Mailbox {
         self.hearing.notify(selected(&self.choice, Some(&before), source));
     }
 
-    /// Goes on to the model before or behind the current one; `None` if there is no other.
-    pub(super) fn cycle_model(&mut self, direction: Direction) -> Option<Arc<Choice>> {
-        let usable = self.usable_models();
+    /// Goes on to the model before or behind the current one, of those that are gone through; `None` if there is no other.
+    pub(super) fn cycle_model(&mut self, direction: Direction) -> Option<Cycled> {
+        let scoped = self.scoped_models();
+        let is_scoped = !scoped.is_empty();
+        let usable = match is_scoped {
+            true => scoped.into_iter().map(|scoped| scoped.choice).collect(),
+            false => self.usable_models(),
+        };
         let is_current = |choice: &Arc<Choice>| choice.name() == self.choice.name();
         let next = match (usable.iter().position(is_current), direction) {
             (Some(_), _) if usable.len() < 2 => return None,
@@ -38,8 +50,18 @@ impl Mailbox {
             (None, Direction::Backward) => usable.len().checked_sub(1)?,
         };
         let choice = Arc::clone(usable.get(next)?);
-        self.set_model(Arc::clone(&choice), ModelSource::Cycle);
-        Some(choice)
+        self.cycle_to(Arc::clone(&choice));
+        Some(Cycled { choice, is_scoped })
+    }
+
+    /// Goes on to this model, which thinks as hard as is said of it among those that are gone through.
+    pub(super) fn cycle_to(&mut self, choice: Arc<Choice>) {
+        let is_it = |scoped: &ScopedModel| scoped.choice.name() == choice.name();
+        let level = self.scoped_models().into_iter().find(is_it).and_then(|scoped| scoped.thinking);
+        self.set_model(choice, ModelSource::Cycle);
+        if let Some(level) = level {
+            self.set_thinking_level(level);
+        }
     }
 
     /// Goes on to the next level; `None` if the model cannot think.
@@ -72,7 +94,7 @@ impl Mailbox {
 
     /// Takes over what was read anew. What somebody chose in this session stays, unless the files say something new about it.
     pub(super) fn furnish(&mut self, furnishing: Furnishing) {
-        let Furnishing { composer, system, policy, habits } = furnishing;
+        let Furnishing { composer, system, policy, habits, scope } = furnishing;
         let before = std::mem::replace(&mut self.habits, habits);
         if habits.retry != before.retry {
             self.retry = habits.retry;
@@ -86,7 +108,7 @@ impl Mailbox {
         if habits.follow_up != before.follow_up {
             self.queues.set_delivery(When::FollowUp, habits.follow_up);
         }
-        (self.composer, self.whole_system, self.policy) = (composer, system, policy);
+        (self.composer, self.whole_system, self.policy, self.scope) = (composer, system, policy, scope);
         self.renew_system();
         self.tell_offers();
     }

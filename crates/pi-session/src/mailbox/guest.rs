@@ -78,6 +78,7 @@ impl Mailbox {
             Request::Tools(reply) => answer(reply, Ok(self.tool_infos())),
             Request::Commands(reply) => answer(reply, Ok(self.command_infos())),
             Request::Models(reply) => answer(reply, Ok(self.model_infos())),
+            Request::ScopedModels(reply) => answer(reply, Ok(self.scoped_infos())),
             Request::EditorText(reply) => answer(reply, Ok(self.editor.text())),
             Request::AppendEntry { custom_type, data, reply } => answer(reply, self.append_custom(custom_type, data)),
             Request::SendMessage { message, delivery, trigger_turn, reply } => {
@@ -137,10 +138,14 @@ impl Mailbox {
     }
 
     /// Shows what an extension tells, and keeps what others may ask for.
-    fn announce(&mut self, from: &GuestId, announcement: Announcement) {
+    fn announce(&mut self, from: &GuestId, mut announcement: Announcement) {
         self.traces.note(from, &announcement);
+        if let Announcement::SetEditorText { text, inserted: Some(inserted) } = &mut announcement {
+            // For whoever does not know where its cursor is: behind what is written.
+            *text = self.editor.text().unwrap_or_default() + inserted;
+        }
         let written = match &announcement {
-            Announcement::SetEditorText { text } => Some(text.clone()),
+            Announcement::SetEditorText { text, inserted: _ } => Some(text.clone()),
             Announcement::Notify { .. }
             | Announcement::SetStatus { .. }
             | Announcement::SetWidget { .. }

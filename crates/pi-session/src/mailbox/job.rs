@@ -60,6 +60,8 @@ impl Running {
 impl Mailbox {
     /// Begins a run with what somebody said.
     pub(super) fn start_run(&mut self, opening: Vec<Saying>, reply: Option<Prompter>) {
+        // An extension may have begun it, and then nobody has said a word before the model does.
+        self.scribe.begin();
         self.start_job(reply, |run| async move { run.go(opening).await });
     }
 

@@ -68,9 +68,9 @@ impl Mailbox {
         answer(reply, Ok(()));
     }
 
-    /// Whether no extension objects. Nobody can object to the end.
+    /// Whether no extension objects. Nobody can object to the end. Whoever stops what extensions do stays where he is.
     pub(super) fn permission(&self, departure: &Departure) -> BoxFuture<'static, bool> {
-        let (guests, cancel) = (Arc::clone(&self.parts.guests), self.life.child_token());
+        let (guests, cancel) = (Arc::clone(&self.parts.guests), self.commands.child_token());
         let switch = |reason, target_session_file| SessionBeforeSwitchEvent { reason, target_session_file };
         let event = match departure {
             Departure::Quit | Departure::Reload => return ready(true).boxed(),
@@ -78,10 +78,19 @@ impl Mailbox {
             Departure::Resume(path) => switch(SwitchReason::Resume, Some(shown(path))),
             Departure::Fork(point) => {
                 let Some(event) = self.fork_event(point) else { return ready(true).boxed() };
-                return async move { guests.before_fork(|| event, &cancel).await == SessionVerdict::Proceed }.boxed();
+                return async move {
+                    // A question that nobody waits for any more is withdrawn.
+                    let _late = cancel.clone().drop_guard();
+                    guests.before_fork(|| event, &cancel).await == SessionVerdict::Proceed && !cancel.is_cancelled()
+                }
+                .boxed();
             }
         };
-        async move { guests.before_switch(|| event, &cancel).await == SessionVerdict::Proceed }.boxed()
+        async move {
+            let _late = cancel.clone().drop_guard();
+            guests.before_switch(|| event, &cancel).await == SessionVerdict::Proceed && !cancel.is_cancelled()
+        }
+        .boxed()
     }
 
     /// Nothing if there is no entry yet.

@@ -6,7 +6,7 @@ use pi_envelope::Envelope;
 use pi_exthost::{
     GuestId,
     drawings::{KeyFault, Press},
-    guest::Rendering,
+    guest::{Rendering, Suggestion},
     guests::GuestShortcut,
     port,
     questions::{AnswerFault, OpenQuestion},
@@ -27,13 +27,13 @@ use crate::{
     herald::{Reading, Subscription},
     input::Composer,
     listing::{ContextSource, Counted, Outline, OutputError, Overview, Page, ReadingError, Side, SourceError, Whole},
-    models::{Absence, Choice, LackingModel},
+    models::{Absence, Choice, LackingModel, scope::ScopedModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
     run::{Ending, desk::Note},
     session::{
-        BashError, CompactError, Direction, Journey, NavigateError, PromptError, Prompted, Reloaded, State, Switch,
-        Typed, Went,
+        BashError, CompactError, Cycled, Direction, Journey, NavigateError, PromptError, Prompted, Reloaded, State,
+        Switch, Typed, Went,
     },
     sidecar::Listed,
     tree::NoEntry,
@@ -95,19 +95,26 @@ pub(crate) enum Request {
     Commands(oneshot::Sender<Vec<port::CommandInfo>>),
     /// Every model that can be asked.
     Models(oneshot::Sender<Vec<Arc<Choice>>>),
+    ScopedModels(oneshot::Sender<Vec<ScopedModel>>),
     /// What stands in the editor, and after which change of an extension.
     NoteEditor(String, Option<RequestId>, oneshot::Sender<()>),
     /// Every key of extensions.
     Shortcuts(oneshot::Sender<Vec<GuestShortcut>>),
     /// Answered when what is done at it is done: whether it is anybody's.
     PressShortcut(String, oneshot::Sender<bool>),
+    /// What could stand in the place of an argument, by the command of an extension.
+    CompleteArgument {
+        command: String,
+        prefix: String,
+        reply: oneshot::Sender<Vec<Suggestion>>,
+    },
     /// Every model that could be asked if it had a credential.
     LackingModels(oneshot::Sender<Vec<LackingModel>>),
     /// The variables in which a credential for this model was looked for in vain.
     Absence(ProviderId, ModelId, oneshot::Sender<Absence>),
     Complaints(oneshot::Sender<Vec<Complaint>>),
     SetModel(Arc<Choice>, ModelSource, oneshot::Sender<()>),
-    CycleModel(Direction, oneshot::Sender<Option<Arc<Choice>>>),
+    CycleModel(Direction, oneshot::Sender<Option<Cycled>>),
     CycleThinkingLevel(oneshot::Sender<Option<ThinkingLevel>>),
     SetThinkingLevel(ThinkingLevel, oneshot::Sender<ThinkingLevel>),
     SetActiveTools(Vec<String>, oneshot::Sender<()>),

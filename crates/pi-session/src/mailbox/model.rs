@@ -7,7 +7,10 @@ use pi_transcript::{ModelId, ProviderId};
 use super::Mailbox;
 use crate::{
     complaint::Complaint,
-    models::{Absence, Choice, Lacking, LackingModel, ModelError, guest},
+    models::{
+        Absence, Choice, Lacking, LackingModel, ModelError, guest,
+        scope::{Named, Oddity, Pick, ScopedModel},
+    },
 };
 
 impl Mailbox {
@@ -31,6 +34,26 @@ impl Mailbox {
             }
         }
         usable
+    }
+
+    /// The models that are gone through, in their order; none where that is all of them.
+    pub(super) fn scoped_models(&self) -> Vec<ScopedModel> {
+        self.scoped().0
+    }
+
+    fn scoped(&self) -> (Vec<ScopedModel>, Vec<Oddity>) {
+        // Who can be asked is not found out for nothing.
+        if self.scope.is_everything() {
+            return (Vec::new(), Vec::new());
+        }
+        let usable = self.usable_models();
+        let named = |choice| {
+            let choice: &Arc<Choice> = choice;
+            Named { provider: choice.provider().as_str(), id: choice.id(), title: &choice.model().name }
+        };
+        let (picks, oddities) = self.scope.pick(&usable.iter().map(named).collect::<Vec<_>>());
+        let model = |Pick { place, thinking }| ScopedModel { choice: Arc::clone(&usable[place]), thinking };
+        (picks.into_iter().map(model).collect(), oddities)
     }
 
     pub(super) fn model_named(&self, provider: &ProviderId, model: &ModelId) -> Result<Arc<Choice>, ModelError> {
@@ -69,9 +92,10 @@ impl Mailbox {
         self.parts.models.lacking().into_iter().flat_map(of_provider).collect()
     }
 
-    /// What is wrong with what extensions offer.
+    /// What is wrong with what extensions offer, and with the models that are to be gone through.
     pub(super) fn complaints(&self) -> Vec<Complaint> {
         let collisions = self.parts.guests.collisions().into_iter().map(Complaint::Collision);
-        collisions.chain(self.offered.1.iter().cloned()).collect()
+        let odd = self.scoped().1.into_iter().map(Complaint::Scope);
+        collisions.chain(self.offered.1.iter().cloned()).chain(odd).collect()
     }
 }

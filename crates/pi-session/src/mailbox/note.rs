@@ -98,6 +98,7 @@ impl Mailbox {
             choice: Arc::clone(&self.choice),
             thinking: self.choice.clamp(self.thinking),
             system: Arc::clone(&self.system),
+            tools: self.tools.notes(),
             retry: self.retry,
             compaction: self.compaction,
             server_wait: self.habits.server_wait,

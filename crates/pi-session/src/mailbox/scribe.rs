@@ -23,7 +23,7 @@ pub(crate) struct Scribe {
 /// What makes a conversation worth a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Worth {
-    /// That somebody says something, as in Pi.
+    /// That a person says something, or that a model is asked.
     Words,
     /// Any change: whoever commanded it was told that it is done, and it must be there after a crash.
     Anything,
@@ -62,6 +62,11 @@ impl Scribe {
     /// With another idea of what makes the conversation worth a file.
     pub(crate) fn worth(self, worth: Worth) -> Self {
         Self { worth, ..self }
+    }
+
+    /// From here on everything is worth a file: a model is asked, whoever began that.
+    pub(crate) fn begin(&mut self) {
+        self.worth = Worth::Anything;
     }
 
     /// Writes lines, then lets pass what is told of them.

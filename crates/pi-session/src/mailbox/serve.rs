@@ -1,6 +1,9 @@
 //! What whoever holds the session asks of it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+use pi_exthost::guest::Suggestion;
+use pi_extproto::hook::event::payload::ModelSource;
 
 use super::{Mailbox, Request, answer, intake::Arrival, job::Running};
 use crate::{
@@ -9,6 +12,9 @@ use crate::{
     queue::{Edit, EditError, Line, Saying},
     session::{Reloaded, State, Switch},
 };
+
+/// So long somebody who types an argument may wait for what an extension proposes.
+const PROPOSED_WITHIN: Duration = Duration::from_secs(3);
 
 impl Mailbox {
     pub(super) fn serve(&mut self, request: Request) {
@@ -36,17 +42,22 @@ impl Mailbox {
             Request::EditQueue(revision, edits, reply) => self.edit_queue(revision, &edits, reply),
             Request::Commands(reply) => answer(reply, self.command_infos()),
             Request::Models(reply) => answer(reply, self.usable_models()),
+            Request::ScopedModels(reply) => answer(reply, self.scoped_models()),
             Request::NoteEditor(text, after, reply) => {
                 self.editor.note(text, after.as_ref());
                 answer(reply, ());
             }
             Request::Shortcuts(reply) => answer(reply, self.parts.guests.shortcuts()),
             Request::PressShortcut(key, reply) => self.press_shortcut(key, reply),
+            Request::CompleteArgument { command, prefix, reply } => self.complete_argument(&command, prefix, reply),
             Request::LackingModels(reply) => answer(reply, self.lacking_models()),
             Request::Absence(provider, model, reply) => answer(reply, self.absence(&provider, &model)),
             Request::Complaints(reply) => answer(reply, self.complaints()),
             Request::SetModel(choice, source, reply) => {
-                self.set_model(choice, source);
+                match source {
+                    ModelSource::Cycle => self.cycle_to(choice),
+                    ModelSource::Set | ModelSource::Restore => self.set_model(choice, source),
+                }
                 answer(reply, ());
             }
             Request::CycleModel(direction, reply) => answer(reply, self.cycle_model(direction)),
@@ -99,9 +110,15 @@ impl Mailbox {
                 answer(reply, (self.state(), subscription));
             }
             Request::Reload(reply) => answer(reply, self.told_anew()),
-            Request::MayLeave(departure, reply) => {
+            Request::MayLeave(departure, mut reply) => {
                 let permission = self.permission(&departure);
-                self.asides.spawn(async move { answer(reply, permission.await) });
+                self.asides.spawn(async move {
+                    tokio::select! {
+                        may = permission => answer(reply, may),
+                        // Whoever asked stays where he is, and nobody needs to say whether he may go.
+                        () = reply.closed() => {}
+                    }
+                });
             }
             Request::Close(departure, reply) => {
                 // The first who closes it says why.
@@ -146,6 +163,26 @@ impl Mailbox {
         });
     }
 
+    /// Asks the extension whose command it is, beside whatever else goes on; somebody is typing, so not for long.
+    fn complete_argument(
+        &mut self,
+        command: &str,
+        prefix: String,
+        reply: tokio::sync::oneshot::Sender<Vec<Suggestion>>,
+    ) {
+        let Some(command) = self.parts.guests.command(command) else { return answer(reply, Vec::new()) };
+        let (begun, cancel) = (self.hearing.begun(), self.life.child_token());
+        self.asides.spawn(async move {
+            // An extension that is not waited for any more is to stop as well.
+            let _late = cancel.clone().drop_guard();
+            let completed = async {
+                begun.await;
+                command.complete(prefix, &cancel).await
+            };
+            answer(reply, tokio::time::timeout(PROPOSED_WITHIN, completed).await.unwrap_or_default());
+        });
+    }
+
     /// Answers when all extensions have heard that the session has begun, and it has what they bring.
     fn wait_until_begun(&mut self, reply: tokio::sync::oneshot::Sender<()>) {
         let begun = self.hearing.begun();
@@ -177,10 +214,8 @@ impl Mailbox {
         let line = self.queues.line();
         let Some(kept) = self.keep_queues() else { return answer(reply, Ok(line)) };
         self.asides.spawn(async move {
-            if let Err(error) = kept.await {
-                tracing::warn!(%error, "what waits to be said is not on the disk as it was changed");
-            }
-            answer(reply, Ok(line));
+            let kept = kept.await.map_err(|error| EditError::Unwritten { reason: error.to_string() });
+            answer(reply, kept.map(|_| line));
         });
     }
 
@@ -216,7 +251,7 @@ impl Mailbox {
             name: self.tree.name().map(str::to_owned),
             leaf: self.tree.leaf().map(|leaf| self.tree.id(leaf)),
             model: self.choice.shared_model(),
-            thinking: self.thinking,
+            thinking: self.choice.clamp(self.thinking),
             // Whoever heard of the end and looks must not find a run.
             is_running: self.running.as_ref().is_some_and(|running| !running.has_told_end()),
             waiting: self.queues.waiting(),

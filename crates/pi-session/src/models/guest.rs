@@ -26,7 +26,7 @@ const NOWHERE: &str = "https://extension.invalid";
 const WITHHELD: [&str; 4] = ["apiKey", "headers", "authHeader", "oauth"];
 
 /// The models of these providers that can be asked, and why others cannot.
-pub(crate) fn offered(providers: &[GuestProvider]) -> (Vec<Arc<Choice>>, Vec<Complaint>) {
+pub fn offered(providers: &[GuestProvider]) -> (Vec<Arc<Choice>>, Vec<Complaint>) {
     let (mut choices, mut complaints) = (Vec::new(), Vec::new());
     for provider in providers {
         match models_of(provider) {
@@ -43,6 +43,13 @@ pub(crate) fn offered(providers: &[GuestProvider]) -> (Vec<Arc<Choice>>, Vec<Com
 
 fn models_of(provider: &GuestProvider) -> Result<Vec<Arc<Choice>>, String> {
     let GuestProvider { guest, offer } = provider;
+    if !offer.streams && offer.config.contains_key("oauth") {
+        return Err(
+            "its models are for those who sign in (oauth), which nobody can do here: give registerProvider an \
+                    apiKey, or a streamSimple that finds its own"
+                .to_owned(),
+        );
+    }
     if !offer.streams {
         return Err("it neither streams itself nor names a baseUrl, models and an api that extensions speak \
                     (openai-completions, anthropic-messages); describe it in models.json"

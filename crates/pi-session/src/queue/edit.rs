@@ -48,6 +48,9 @@ pub enum EditError {
     NoItem { id: ItemId },
     #[error("message {id} is named twice")]
     Twice { id: ItemId },
+    /// It is as wanted, until the process ends.
+    #[error("what waits is changed, but could not be written down: {reason}")]
+    Unwritten { reason: String },
 }
 
 impl Queues {

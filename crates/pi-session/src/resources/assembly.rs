@@ -6,10 +6,13 @@
 //!
 //! An extension may replace the text for one run; [`replace`] keeps the parts that it left as they were.
 
+mod options;
+
 use std::{fmt::Write, path::Path};
 
 use pi_envelope::{Origin, Provenance, Skill as Told, SystemPart, SystemText, Trust};
 
+pub(crate) use self::options::options;
 use super::{ContextFile, Resources, Scope, SourceId, Switches, SystemFile};
 
 /// Our own words.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use pi_exthost::verdict::BashVerdict;
-use pi_extproto::hook::event::payload::UserBashEvent;
+use pi_exthost::{guests::Influenced, verdict::BashVerdict};
+use pi_extproto::{connector::tool::ToolUse, hook::event::payload::UserBashEvent, host::HostError};
 use pi_policy::{Answer, Decision, Subject};
 use pi_tools::{Arguments, BashExecution, Output, Workspace, progress};
-use pi_transcript::{AgentEvent, Block, json::Extra, message::BashExecutionMessage};
+use pi_transcript::{AgentEvent, Block, event::Grown, json::Extra, message::BashExecutionMessage};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -45,7 +45,7 @@ impl Errand {
             return Err(BashError::TimedOut);
         }
         let execution = execution?;
-        let Typed { command, exposure, name: _, late: _ } = typed;
+        let Typed { command, exposure, written_by: _, name: _, late: _ } = typed;
         let (output, _) = scrub::text(&self.parts.redactor, &execution.output);
         let message = BashExecutionMessage {
             output: output.into_owned(),
@@ -66,7 +66,16 @@ impl Errand {
     }
 
     async fn execute(&self, typed: &Typed) -> Result<BashExecution, BashError> {
-        let Typed { command, exposure, name, late: _ } = typed;
+        let Typed { command, exposure, written_by, name, late: _ } = typed;
+        let arguments: Arguments = [("command".to_owned(), command.as_str().into())].into_iter().collect();
+        for guest in written_by {
+            let call = ToolUse { name: "bash".to_owned(), input: arguments.clone() };
+            let answered = self.parts.guests.answer_for(guest, Influenced { id: None, call }, &self.cancel).await;
+            let unanswered = |error: HostError| BashError::Refused {
+                reason: format!("the extension {guest} wrote it: {}", error.message),
+            };
+            answered.map_err(unanswered)?;
+        }
         let event = || UserBashEvent {
             command: command.clone(),
             exclude_from_context: *exposure == Exposure::Hidden,
@@ -86,7 +95,6 @@ impl Errand {
             BashVerdict::Blocked { by: _, reason } => return Err(BashError::Refused { reason }),
         }
         let refused = |reason: String| BashError::Refused { reason };
-        let arguments: Arguments = [("command".to_owned(), command.as_str().into())].into_iter().collect();
         let asking = pi_tools::request(self.workspace.places(), Subject::Agent, "bash", &arguments, (self.parts.now)());
         let request = asking.await.map_err(|bad| refused(bad.to_string()))?;
         let grant = match self.desk.judge(request).await? {
@@ -122,12 +130,14 @@ impl Errand {
         })
     }
 
-    /// Tells what was added to the output. One that was cut at its beginning is told again from there.
+    /// Tells what was added to the output, and what went from its beginning because only its end is kept.
     async fn tell_output(&self, name: Option<&String>, report: &Output, told: &mut String) -> Result<(), Gone> {
         let output: String = report.content.iter().filter_map(Block::as_text).collect();
         let (output, _) = scrub::text(&self.parts.redactor, &output);
-        let delta = output.strip_prefix(told.as_str()).unwrap_or(&output).to_owned();
+        let all = || Grown { dropped: told.chars().count() as u64, kept: 0 };
+        let Grown { dropped, kept } = Grown::between(told, &output).unwrap_or_else(all);
+        let (delta, dropped) = (output[kept..].to_owned(), (dropped > 0).then_some(dropped));
         *told = output.into_owned();
-        self.desk.tell(AgentEvent::BashExecutionUpdate { id: name.cloned(), delta }).await
+        self.desk.tell(AgentEvent::BashExecutionUpdate { id: name.cloned(), delta, dropped }).await
     }
 }

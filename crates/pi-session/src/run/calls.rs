@@ -10,7 +10,7 @@ use pi_exthost::{
     verdict::{ToolCallVerdict, ToolResultVerdict},
 };
 use pi_extproto::hook::event::payload::{ToolCallEvent, ToolResultEvent};
-use pi_policy::{Decision, Denial, Grant, Subject};
+use pi_policy::{Decision, Denial, Grant, Places, Subject};
 use pi_provider::assembly::CallFault;
 use pi_tools::{Arguments, Call, Failure, Output, Tool, arguments, progress};
 use pi_transcript::{
@@ -22,7 +22,8 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{
-    Run, Written,
+    Hand, Run, Written,
+    answering::{self, Unanswered},
     desk::Gone,
     permission,
     tools::{ActiveTool, Manner, Runner, ToolSet},
@@ -40,6 +41,8 @@ pub(super) struct Batch<'a> {
     pub(super) calls: Vec<ToolCall>,
     /// Those that are not run, and why.
     pub(super) unusable: &'a HashMap<ToolCallId, CallFault>,
+    /// What extensions did to them before anybody looked at them.
+    pub(super) hands: &'a [Hand],
 }
 
 /// What came of the calls of a turn.
@@ -72,6 +75,8 @@ enum Readiness {
         terminate: bool,
     },
     Denied(Denial),
+    /// Because an extension that had a hand in it may not.
+    Unanswered(Unanswered),
 }
 
 /// What one call came to.
@@ -92,19 +97,21 @@ struct Answer {
 impl Run {
     /// Runs the calls and appends their results.
     pub(super) async fn answer_calls(&mut self, set: &Arc<ToolSet>, batch: Batch<'_>) -> Result<Answered, Gone> {
-        let Batch { answer, calls, unusable } = batch;
+        let Batch { answer, calls, unusable, hands } = batch;
         self.parts.notebook.clear().await;
         // What the model asked for is in the file before anything of it is done.
         self.desk.written().await?;
         let mut outcomes: Vec<Option<Answer>> = Vec::with_capacity(calls.len());
         let mut waiting = Vec::with_capacity(calls.len());
         for call in calls {
-            let checked = self.check(set, call, unusable).await?;
+            let fault = unusable.get(&call.id);
+            let checked = self.check(set, call, fault, hands).await?;
             // What is refused has ended before the next one begins.
             outcomes.push(match &checked.readiness {
-                Readiness::Refused { .. } | Readiness::Blocked { .. } | Readiness::Denied(_) => {
-                    Some(self.carry_out(set, answer, checked).await?)
-                }
+                Readiness::Refused { .. }
+                | Readiness::Blocked { .. }
+                | Readiness::Denied(_)
+                | Readiness::Unanswered(_) => Some(self.carry_out(set, answer, checked).await?),
                 Readiness::Ready { .. } => {
                     waiting.push((outcomes.len(), checked));
                     None
@@ -141,7 +148,8 @@ impl Run {
         &self,
         set: &Arc<ToolSet>,
         call: ToolCall,
-        unusable: &HashMap<ToolCallId, CallFault>,
+        fault: Option<&CallFault>,
+        hands: &[Hand],
     ) -> Result<Checked, Gone> {
         self.tell(AgentEvent::ToolExecutionStart {
             tool_call_id: call.id.clone(),
@@ -150,7 +158,7 @@ impl Run {
             parent_tool_call_id: None,
         })
         .await?;
-        let readiness = self.readiness(set, &call, unusable).await?;
+        let readiness = self.readiness(set, &call, fault, hands).await?;
         Ok(Checked { call, readiness })
     }
 
@@ -158,12 +166,13 @@ impl Run {
         &self,
         set: &Arc<ToolSet>,
         call: &ToolCall,
-        unusable: &HashMap<ToolCallId, CallFault>,
+        fault: Option<&CallFault>,
+        hands: &[Hand],
     ) -> Result<Readiness, Gone> {
         if self.cancel.is_cancelled() {
             return Ok(Readiness::refused("Operation aborted"));
         }
-        if let Some(fault) = unusable.get(&call.id) {
+        if let Some(fault) = fault {
             return Ok(Readiness::refused(told(fault)));
         }
         let Some(tool) = set.get(&call.name) else {
@@ -173,15 +182,19 @@ impl Run {
             Ok(arguments) => arguments,
             Err(failure) => return Ok(Readiness::refused(failure.text)),
         };
-        let arguments = match self.hear_guards(call, arguments).await {
-            Ok(arguments) => arguments,
+        // Guards judge the path that is opened.
+        let places = set.workspace.places();
+        let arguments = pi_tools::spell(places, &call.name, arguments).await;
+        let (arguments, changed_by) = match self.hear_guards(places, call, arguments).await {
+            Ok(heard) => heard,
             Err(refused) => return Ok(refused),
         };
-        let request = pi_tools::request(set.workspace.places(), Subject::Agent, &call.name, &arguments, self.now());
+        let request = pi_tools::request(places, Subject::Agent, &call.name, &arguments, self.now());
         let request = match request.await {
             Ok(request) => request,
             Err(bad) => return Ok(Readiness::refused(bad.to_string())),
         };
+        let target = request.action.target.clone();
         let decision = self.desk.judge(request).await?;
         let granted = match decision {
             Decision::Allow(grant) => Ok(grant),
@@ -192,22 +205,33 @@ impl Run {
                 Runner::Guest(_) => question.answer(pi_policy::Answer::Yes),
             },
         };
-        Ok(match granted {
-            Ok(grant) => Readiness::Ready { tool: Box::new(tool.clone()), arguments, grant: Box::new(grant) },
-            Err(denial) => Readiness::Denied(denial),
+        let grant = match granted {
+            Ok(grant) => Box::new(grant),
+            Err(denial) => return Ok(Readiness::Denied(denial)),
+        };
+        let guests = answering::influences(hands, &call.id, changed_by, tool.origin());
+        Ok(match self.let_answer(guests, call, &arguments, &target).await {
+            Ok(()) => Readiness::Ready { tool: Box::new(tool.clone()), arguments, grant },
+            Err(unanswered) => Readiness::Unanswered(unanswered),
         })
     }
 
-    /// Lets extensions see the call, change it or forbid it.
-    async fn hear_guards(&self, call: &ToolCall, arguments: Arguments) -> Result<Arguments, Readiness> {
+    /// Lets extensions see the call, change it or forbid it. Tells which of them changed it.
+    async fn hear_guards(
+        &self,
+        places: &Places,
+        call: &ToolCall,
+        arguments: Arguments,
+    ) -> Result<(Arguments, Vec<GuestId>), Readiness> {
         let event = || ToolCallEvent {
             tool_name: call.name.clone(),
             tool_call_id: call.id.to_string(),
             input: arguments.clone(),
         };
-        match self.parts.guests.tool_call(event, &self.cancel).await {
-            ToolCallVerdict::Proceed => Ok(arguments),
-            ToolCallVerdict::Transformed { by: _, input } => Ok(input),
+        let spell = |input| pi_tools::spell(places, &call.name, input);
+        match self.parts.guests.tool_call(event, spell, &self.cancel).await {
+            ToolCallVerdict::Proceed => Ok((arguments, Vec::new())),
+            ToolCallVerdict::Transformed { by, input } => Ok((input, by)),
             ToolCallVerdict::Blocked { by, reason, terminate } => {
                 let reason = reason.unwrap_or_else(|| "Tool execution was blocked".to_owned());
                 Err(Readiness::Blocked { by, reason, terminate })
@@ -231,6 +255,10 @@ impl Run {
                 let told = format!("the extension {by} blocked it: {reason}");
                 denied = Some(scrub::text(&self.parts.redactor, &told).0.into_owned());
                 Outcome { terminate, ..Outcome::failure(Failure::new(reason)) }
+            }
+            Readiness::Unanswered(unanswered) => {
+                denied = Some(scrub::text(&self.parts.redactor, &unanswered.told()).0.into_owned());
+                Outcome::failure(Failure::new(unanswered.refusal()))
             }
             Readiness::Refused { reason } => Outcome::failure(Failure::new(reason)),
             Readiness::Ready { tool, arguments, grant } => {
@@ -390,7 +418,7 @@ impl Run {
     async fn say_result(&mut self, result: ToolResultMessage) -> Result<Written, Gone> {
         let message = Message::ToolResult(Box::new(result));
         self.tell(AgentEvent::MessageStart { message: message.clone() }).await?;
-        let message = self.finish_message(message).await;
+        let (message, _) = self.finish_message(message).await;
         self.write(Vec::new(), message).await
     }
 }
@@ -433,7 +461,9 @@ impl Checked {
     fn manner(&self) -> Manner {
         match &self.readiness {
             Readiness::Ready { tool, .. } => tool.manner(),
-            Readiness::Refused { .. } | Readiness::Blocked { .. } | Readiness::Denied(_) => Manner::SideBySide,
+            Readiness::Refused { .. } | Readiness::Blocked { .. } | Readiness::Denied(_) | Readiness::Unanswered(_) => {
+                Manner::SideBySide
+            }
         }
     }
 }

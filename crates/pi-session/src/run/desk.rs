@@ -16,6 +16,7 @@ use crate::{
     mailbox::Letter,
     models::Choice,
     queue::{Saying, When},
+    resources::assembly::ToolNote,
     retry::RetrySettings,
     tree::{Kept, NoEntry, Place, Span},
 };
@@ -75,6 +76,8 @@ pub(crate) struct Terms {
     pub(crate) choice: Arc<Choice>,
     pub(crate) thinking: ThinkingLevel,
     pub(crate) system: Arc<[SystemPart]>,
+    /// What its tools wanted said in it.
+    pub(crate) tools: Vec<ToolNote>,
     pub(crate) retry: RetrySettings,
     pub(crate) compaction: cut::Settings,
     /// How long servers that are still starting are waited for.

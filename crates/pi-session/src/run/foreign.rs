@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use pi_envelope::{Prompt, Said, wording};
-use pi_exthost::{GuestFault, Guests, Trouble, guest::StreamCall};
+use pi_exthost::{GuestFault, GuestId, Guests, Trouble, guest::StreamCall};
 use pi_provider::{
     CallError, Finish, Manifest, Options, StreamEvent, Termination, TokenUsage,
     classify::classify_event,
@@ -37,11 +37,12 @@ type Answered = Result<Box<AssistantMessage>, Trouble>;
 pub(super) struct GuestStream<'a> {
     parts: &'a Parts,
     choice: &'a Choice,
+    guest: &'a GuestId,
 }
 
 impl<'a> GuestStream<'a> {
-    pub(super) fn new(parts: &'a Parts, choice: &'a Choice) -> Self {
-        Self { parts, choice }
+    pub(super) fn new(parts: &'a Parts, choice: &'a Choice, guest: &'a GuestId) -> Self {
+        Self { parts, choice, guest }
     }
 }
 
@@ -56,7 +57,8 @@ impl ForeignStream for GuestStream<'_> {
             steps,
         };
         let (guests, cancel): (Arc<Guests>, _) = (Arc::clone(&self.parts.guests), asked.cancel.clone());
-        let work = async move { guests.stream(call, &cancel).await }.boxed();
+        let guest = self.guest.clone();
+        let work = async move { guests.stream(&guest, call, &cancel).await }.boxed();
         let interpreter = Interpreter {
             manifest: self.choice.manifest().clone(),
             redactor: Arc::clone(&self.parts.redactor),

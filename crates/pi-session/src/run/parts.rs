@@ -88,8 +88,8 @@ impl Parts {
     ) -> Result<Answer, CallError> {
         match choice.extension() {
             None => self.models.ask(choice, prompt, options, interceptor, cancel).await,
-            Some(_) => {
-                let foreign = GuestStream::new(self, choice);
+            Some(guest) => {
+                let foreign = GuestStream::new(self, choice, guest);
                 self.models.ask_foreign(choice, &foreign, Call { prompt, options }, cancel).await
             }
         }

@@ -23,7 +23,7 @@ use pi_transcript::{
 };
 
 use super::{
-    Cause, Retried, Run, Trouble,
+    Cause, Hand, Retried, Run, Trouble,
     blocked::{self, Blocked},
     calls::Batch,
     context,
@@ -82,8 +82,10 @@ impl Run {
         }
         let Heard { message, unusable, fault, cause, facts: _, replaced_by: _, is_blocked: _, steps } = heard;
         let (reason, error) = (message.stop_reason.clone(), message.error_message.clone());
-        let message = self.finish_message(Message::Assistant(Box::new(message))).await;
+        let (message, mut hands) = self.finish_message(Message::Assistant(Box::new(message))).await;
         let calls = calls_of(&message);
+        // Whatever an extension streams it says itself, whichever model it may have asked.
+        hands.extend(Hand::streamed(plan.terms.choice.extension(), &calls));
         let written = self.write(steps, message).await?;
         match reason {
             Open::Known(StopReason::Aborted) => {
@@ -108,7 +110,7 @@ impl Run {
                 Some(_) | None => Turned::Answered { goes_on: resumes },
             });
         }
-        let batch = Batch { answer: &written.id, calls, unusable: &unusable };
+        let batch = Batch { answer: &written.id, calls, unusable: &unusable, hands: &hands };
         let answered = self.answer_calls(&plan.tools, batch).await?;
         let resumes = self.end_turn(written, answered.results).await?;
         self.parts.notebook.clear().await;

@@ -10,6 +10,7 @@ use crate::{
     context::Spoken,
     herald::Subscription,
     input::InputError,
+    models::Choice,
     queue::{Waiting, When},
     retry::LeftAlone,
     run::{Ending, compact::Compacted, desk::Gone},
@@ -79,6 +80,14 @@ pub enum Direction {
     Backward,
 }
 
+/// Who is asked after somebody went on to the next model.
+#[derive(Debug, Clone)]
+pub struct Cycled {
+    pub choice: Arc<Choice>,
+    /// Whether only chosen models are gone through.
+    pub is_scoped: bool,
+}
+
 /// Why something that was said came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
@@ -120,11 +129,13 @@ pub enum Exposure {
     Hidden,
 }
 
-/// A command that a person typed.
+/// A command that a person sent.
 #[derive(Debug)]
 pub(crate) struct Typed {
     pub(crate) command: String,
     pub(crate) exposure: Exposure,
+    /// Extensions that wrote in it: they answer for it.
+    pub(crate) written_by: Vec<GuestId>,
     /// By which events say to what they belong.
     pub(crate) name: Option<String>,
     /// It took too long: it is ended, and the conversation does not remember it.

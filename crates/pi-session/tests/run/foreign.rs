@@ -121,6 +121,7 @@ async fn provider_that_cannot_be_used_is_complained_about() {
     let scripts = [
         "guest a\nprovider far\nconfig {\"baseUrl\":\"https://far.example\",\"api\":\"openai-completions\",\"models\":[{\"id\":\"m\"}]}\npassive",
         "guest b\nprovider empty\nconfig {}",
+        "guest c\nprovider signed\nconfig {\"oauth\":true,\"models\":[{\"id\":\"m\"}]}\npassive",
     ];
     let (stage, _) = Stage::with_guests(Vec::<Reply>::new(), &scripts).await;
     let complaints = stage.session.complaints().await.unwrap();
@@ -129,6 +130,8 @@ async fn provider_that_cannot_be_used_is_complained_about() {
         "the provider far of extension a is not used: it neither streams itself nor names a baseUrl, models and an api that \
          extensions speak (openai-completions, anthropic-messages); describe it in models.json",
         "the provider empty of extension b is not used: it names no model",
+        "the provider signed of extension c is not used: its models are for those who sign in (oauth), which nobody can do \
+         here: give registerProvider an apiKey, or a streamSimple that finds its own",
     ];
     assert_eq!(texts, expected);
     assert!(stage.session.models().await.unwrap().iter().all(|choice| choice.extension().is_none()));

@@ -33,6 +33,38 @@ outcome {"family":"tool_call","outcome":{"action":"block","reason":"not today","
     }
 }
 
+/// What the last of two extensions hears of a call that writes to a path, after the first may have put in another, and which
+/// file is written.
+async fn check_path(folders: &[&str], written: &str, put_in: Option<&str>, expected: &str) {
+    let changed = put_in.map(|path| {
+        let outcome = json!({ "action": "transform", "input": { "path": path, "content": "x" } });
+        format!("outcome {}", json!({ "family": "tool_call", "outcome": outcome }))
+    });
+    let changer = format!("guest changer\non tool_call\n{}", changed.unwrap_or_default());
+    let call = Answer::new().call("c1", "write", &json!({ "file_path": written, "content": "x" })).reply();
+    let scripts = [changer.as_str(), "guest guard\non tool_call"];
+    let (mut stage, guests) = Stage::with_guests([call, done()], &scripts).await;
+    for folder in folders {
+        std::fs::create_dir(stage.path(folder)).unwrap();
+    }
+    let told = stage.play("go").await;
+    let heard = guests[1].heard();
+    let event: Value = serde_json::from_str(heard[0].strip_prefix("tool_call ").unwrap()).unwrap();
+    assert_eq!(event["input"], json!({ "path": expected, "content": "x" }), "{written} {put_in:?}");
+    assert!(stage.path(expected).exists(), "{written} {put_in:?}\n{told}");
+}
+
+#[tokio::test]
+async fn guard_hears_the_path_that_is_opened() {
+    check_path(&[], ".env", None, ".env").await;
+    check_path(&[], "@.env", None, ".env").await;
+    check_path(&[".git"], "@.git/config", None, ".git/config").await;
+    check_path(&[], "my\u{a0}notes", None, "my notes").await;
+    check_path(&["@scope"], "@scope/name", None, "@scope/name").await;
+    check_path(&[], "a", Some("@.env"), ".env").await;
+    check_path(&[], "@a", Some("my\u{202f}notes"), "my notes").await;
+}
+
 #[tokio::test]
 async fn tool_of_an_extension_is_offered_and_run() {
     let script = "guest eyes

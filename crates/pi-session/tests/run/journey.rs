@@ -58,6 +58,31 @@ async fn command_is_ended_with_everything_that_it_started() {
 }
 
 #[tokio::test]
+async fn long_output_of_a_command_is_told_once_piece_by_piece() {
+    let mut stage = Stage::new([]).await;
+    let command = r#"i=0; while [ $i -lt 4000 ]; do i=$((i+1)); echo "line $i that is told"; [ $((i % 100)) = 0 ] && sleep 0.02; done"#;
+    let running = {
+        let session = stage.session.clone();
+        tokio::spawn(async move { session.bash(command.to_owned(), Exposure::Shown).await })
+    };
+    let (mut text, mut told, mut slid) = (String::new(), 0, 0);
+    let last = "line 4000 that is told\n";
+    while !text.ends_with(last) {
+        if let AgentEvent::BashExecutionUpdate { delta, dropped, .. } = &*stage.events.next().await.unwrap() {
+            told += delta.len();
+            slid += dropped.unwrap_or(0);
+            text.push_str(delta);
+            text = text.chars().skip(usize::try_from(dropped.unwrap_or(0)).unwrap()).collect();
+        }
+    }
+    let ran = running.await.unwrap().unwrap();
+    let whole: usize = (1..=4000).map(|line| format!("line {line} that is told\n").len()).sum();
+    assert!(slid > 0 && told <= whole, "{slid} went, {told} of {whole} bytes were told");
+    // What is left out of an output is said behind it.
+    assert!(ran.output.contains(&text[text.len() - 1000..]), "what is added up is the end of the output");
+}
+
+#[tokio::test]
 async fn going_back_to_what_was_said_gives_it_back_and_branches_there() {
     let mut stage = Stage::new(["One.", "Two.", "Other."].map(|text| Answer::new().text(text).reply())).await;
     stage.play("first").await;

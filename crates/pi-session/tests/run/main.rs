@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "a test makes and reads the files of its project")]
 
+mod answering;
 mod compaction;
+mod desks;
 mod foreign;
 mod guests;
 mod heard;
@@ -13,11 +15,13 @@ mod leaving;
 mod order;
 mod origins;
 mod power;
+mod scope;
 mod shown;
 mod spoken;
 mod stage;
 mod tell;
 mod veiled;
+mod written;
 
 use std::time::Duration;
 

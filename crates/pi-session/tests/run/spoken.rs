@@ -72,6 +72,57 @@ async fn failing_command_is_told_and_answered() {
 }
 
 #[tokio::test]
+async fn argument_of_a_command_is_completed_by_its_extension() {
+    let (stage, _) =
+        Stage::with_guests([], &["guest g\ncommand go\ncompletes north south nowhere\ncommand stop"]).await;
+    for (command, prefix, expected) in
+        [("go", "no", &["north", "nowhere"][..]), ("go", "x", &[]), ("stop", "", &[]), ("nothing", "", &[])]
+    {
+        let found = stage.session.complete_argument(command.to_owned(), prefix.to_owned()).await.unwrap();
+        let found: Vec<&str> = found.iter().map(|suggestion| suggestion.value.as_str()).collect();
+        assert_eq!(found, expected, "{command} {prefix}");
+    }
+}
+
+#[tokio::test]
+async fn conversation_that_an_extension_begins_is_kept() {
+    let script = "guest porter\ncommand say\nstart note follow_up hello";
+    let (mut stage, _) = Stage::with_guests([Answer::new().text("Done.").reply()], &[script]).await;
+    let said = stage.session.say(Utterance::new("/say")).await;
+    assert_eq!(said, Ok(Prompted::Handled { by: "porter".into(), trouble: None }));
+    stage.until(|event| matches!(event, AgentEvent::AgentSettled { .. })).await;
+    let lines = stage.lines().await;
+    assert_eq!(lines[lines.len() - 2..], ["custom_message", "assistant"], "{lines:?}");
+    let written = std::fs::read_to_string(stage.file()).unwrap();
+    assert!(written.contains(r#""content":"hello""#), "text stays text: {written}");
+    assert!(stage.path("../session.jsonl.envelopes").exists());
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_session_in_which_nobody_spoke() {
+    let script = "guest porter\ncommand think\ncomplete what now\nsend note steer ready";
+    let (mut stage, guests) = Stage::with_guests([Answer::new().text("Hm.").reply()], &[script]).await;
+    let said = stage.session.say(Utterance::new("/think")).await;
+    assert_eq!(said, Ok(Prompted::Handled { by: "porter".into(), trouble: None }));
+    assert!(guests[0].heard().join("\n").contains("completion"), "{:?}", guests[0].heard());
+    assert_eq!(stage.session.requests().await.unwrap().len(), 1);
+    assert_eq!(stage.lines().await, Vec::<String>::new());
+    assert!(!stage.path("../session.jsonl.envelopes").exists());
+}
+
+#[tokio::test]
+async fn what_was_shown_before_anybody_spoke_is_kept_with_the_session() {
+    let script = "guest porter\ncommand think\ncomplete what now";
+    let answers = ["Hm.", "Done."].map(|text| Answer::new().text(text).reply());
+    let (mut stage, _) = Stage::with_guests(answers, &[script]).await;
+    stage.session.say(Utterance::new("/think")).await.unwrap();
+    stage.play("go").await;
+    stage.lines().await;
+    let kept = pi_session::export::envelopes(&stage.file()).unwrap();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+}
+
+#[tokio::test]
 async fn hanging_command_ends_when_somebody_aborts() {
     let (stage, guests) = Stage::with_guests([], &["guest g\ncommand go\nheed"]).await;
     let running = {
@@ -112,6 +163,9 @@ command look
 written
 command write
 announce {\"method\":\"setEditorText\",\"text\":\"a and b\"}
+written
+command paste
+announce {\"method\":\"setEditorText\",\"text\":\" c\",\"inserted\":\" c\"}
 written";
     let (stage, guests) = Stage::with_guests([], &[script]).await;
     let run = async |name: &str| stage.session.say(Utterance::new(name)).await.unwrap();
@@ -122,9 +176,16 @@ written";
     // What was typed before the extension wrote is of the past.
     stage.session.note_editor("ax".to_owned(), None).await.unwrap();
     run("/look").await;
+    // What is pasted stands behind it as long as nobody has told where the cursor was.
+    run("/paste").await;
     let heard: Vec<_> = guests[0].heard().into_iter().filter(|line| line.starts_with("written")).collect();
-    let expected =
-        [r#"written None"#, r#"written Some("a")"#, r#"written Some("a and b")"#, r#"written Some("a and b")"#];
+    let expected = [
+        r#"written None"#,
+        r#"written Some("a")"#,
+        r#"written Some("a and b")"#,
+        r#"written Some("a and b")"#,
+        r#"written Some("a and b c")"#,
+    ];
     assert_eq!(heard, expected);
 }
 
@@ -137,7 +198,7 @@ async fn commands_templates_and_collisions_are_listed() {
     assert_eq!(names, ["go", "greet", "go:2"]);
     let complaints = stage.session.complaints().await.unwrap();
     let texts: Vec<_> = complaints.iter().map(Complaint::to_string).collect();
-    assert_eq!(texts, ["the command go is that of extension a; b wanted it too"]);
+    assert_eq!(texts, ["the command go is that of extension a; that of b is /go:2"]);
     assert_eq!(stage.session.say(Utterance::new("/go:2")).await, handled("b"));
 }
 

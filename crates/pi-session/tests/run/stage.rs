@@ -15,7 +15,7 @@ use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
     Beginning, Blueprint, Ending, Lapse, Owner, Post, Prompted, Session, Silence, Storage, Subscription, file,
     input::{self, Composer, ImageRule, Mentions},
-    models::{Keys, Models},
+    models::{Keys, Models, scope::Scope},
     offer::ActiveTools,
     queue::{Delivery, Saying},
     resources::{self, Discovery, Places},
@@ -29,9 +29,10 @@ use pi_tools::{
     files::{FileQueue, Folders},
 };
 use pi_transcript::{AgentEvent, Header, Message, SessionId, ThinkingLevel};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::tell::tell;
+use crate::{desks::Desks, tell::tell};
 
 /// A secret of the environment, which must not be seen by anybody.
 pub(crate) const PLANTED: &str = "sk-planted-0f9e8d7c6b5a";
@@ -40,7 +41,9 @@ pub(crate) struct Stage {
     folder: TempDir,
     pub(crate) server: Server,
     pub(crate) session: Session,
-    events: Subscription,
+    pub(crate) events: Subscription,
+    /// Nothing where there are no extensions.
+    desks: Option<Desks>,
 }
 
 impl Stage {
@@ -56,7 +59,7 @@ impl Stage {
 
     /// The same with a model that does what the script says.
     pub(crate) async fn scripted(script: Script, change: impl FnOnce(&mut Blueprint)) -> Self {
-        Self::at(Post::new(), script, Guests::none(), change).await
+        Self::at(Post::new(), script, Guests::none(), &json!({}), change).await
     }
 
     /// The same with extensions, which do what their scripts say.
@@ -73,6 +76,24 @@ impl Stage {
         scripts: &[&str],
         change: impl FnOnce(&mut Blueprint),
     ) -> (Self, Vec<Arc<ScriptedGuest>>) {
+        Self::company(answers, scripts, &json!({}), change).await
+    }
+
+    /// The same with rules of the person for extensions.
+    pub(crate) async fn under(
+        policy: Value,
+        answers: impl IntoIterator<Item = Reply>,
+        scripts: &[&str],
+    ) -> (Self, Vec<Arc<ScriptedGuest>>) {
+        Self::company(answers, scripts, &policy, |_| {}).await
+    }
+
+    async fn company(
+        answers: impl IntoIterator<Item = Reply>,
+        scripts: &[&str],
+        policy: &Value,
+        change: impl FnOnce(&mut Blueprint),
+    ) -> (Self, Vec<Arc<ScriptedGuest>>) {
         let post = Post::new();
         let guests: Vec<_> = scripts.iter().map(|script| ScriptedGuest::new(script, post.port()).unwrap()).collect();
         let mut attached =
@@ -81,10 +102,16 @@ impl Stage {
             attached.attach(Arc::clone(guest) as Arc<dyn Guest>).unwrap();
         }
         let script = answers.into_iter().fold(Script::new(), Script::then);
-        (Self::at(post, script, attached, change).await, guests)
+        (Self::at(post, script, attached, policy, change).await, guests)
     }
 
-    async fn at(post: Post, script: Script, guests: Guests, change: impl FnOnce(&mut Blueprint)) -> Self {
+    async fn at(
+        post: Post,
+        script: Script,
+        guests: Guests,
+        policy: &Value,
+        change: impl FnOnce(&mut Blueprint),
+    ) -> Self {
         let server = Server::start(script).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         for name in ["project", "temporary", "home"] {
@@ -100,6 +127,7 @@ impl Stage {
             id,
             models,
             own_models: Vec::new(),
+            scope: Scope::default(),
             choice,
             thinking: ThinkingLevel::Off,
             policy: Arc::new(Policy::default()),
@@ -125,9 +153,17 @@ impl Stage {
             now: || Moment::from_unix_millis(1_767_225_600_000),
         };
         change(&mut blueprint);
+        let guests = &blueprint.guests;
+        let desks = || Desks::new(folder.path(), post.port(), guests, policy, redactor());
+        let desks = (!guests.is_empty()).then(desks);
         let session = start_at(post, blueprint);
         let (_, events) = session.subscribe().await.unwrap();
-        Self { folder, server, session, events }
+        Self { folder, server, session, events, desks }
+    }
+
+    /// What the ledger holds of what extensions asked for.
+    pub(crate) async fn ledger(&self) -> Vec<String> {
+        self.desks.as_ref().expect("there are extensions").ledger().await
     }
 
     /// A path in the project.
@@ -176,7 +212,7 @@ impl Stage {
         while self.events.next().await != Err(Silence::Ended) {}
         let text = std::fs::read_to_string(self.file()).unwrap_or_default();
         let line = |line: &str| {
-            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            let value: Value = serde_json::from_str(line).unwrap();
             let role = value["message"]["role"].as_str();
             role.or(value["type"].as_str()).unwrap_or_default().to_owned()
         };
@@ -196,6 +232,17 @@ fn models(url: &str) -> Models {
 pub(crate) fn thoughtless_models() -> Models {
     let manifest = include_str!("scripted.yaml").replace("$URL", "http://127.0.0.1:9");
     described(manifest.replace("reasoning: true", "reasoning: false"))
+}
+
+/// Several models that cannot be reached.
+pub(crate) fn several_models() -> Models {
+    let mut manifest = include_str!("scripted.yaml").replace("$URL", "http://127.0.0.1:9");
+    for id in ["small", "large", "odd"] {
+        let model =
+            format!("    {id}: {{ name: {id}, context_window: 20000, model_capabilities: {{ reasoning: true }} }}\n");
+        manifest.push_str(&model);
+    }
+    described(manifest)
 }
 
 fn described(manifest: String) -> Models {
@@ -235,7 +282,12 @@ fn redactor() -> Redactor {
 
 fn workspace(folder: &TempDir) -> Arc<Workspace> {
     let at = |name: &str| folder.path().join(name);
-    let folders = Folders { project: at("project"), home: Some(at("home")), agent: Some(at("home/.pi/agent")) };
+    let folders = Folders {
+        project: at("project"),
+        home: Some(at("home")),
+        agent: Some(at("home/.pi/agent")),
+        ..Folders::default()
+    };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let settings = Settings {
         shell: Shell::default(),

@@ -4,6 +4,7 @@
 
 use std::{fs, path::PathBuf};
 
+use pi_envelope::Purpose;
 use pi_policy::Moment;
 use pi_session::{
     directory::{self, FindError, ForkPoint, KeepError, Project},
@@ -11,7 +12,11 @@ use pi_session::{
     sidecar::{self, Sidecar},
 };
 
-use crate::{files::said, notation, sidecars::envelope};
+use crate::{
+    files::said,
+    notation,
+    sidecars::{envelope, summary},
+};
 
 const NOW: Moment = Moment::from_unix_millis(1_794_787_200_123);
 
@@ -135,8 +140,18 @@ fn fork_takes_its_path_its_labels_and_its_envelopes_along() {
         "m - model p m\na m user one\nb a assistant two\nc b user three\nx b user other\ny x label a mark\nz y name n";
     let path = store(&project, "src", "1", lines);
     let mut envelopes = Sidecar::open(&path).unwrap();
-    for (entry, request) in [("a", "r1"), ("x", "r2"), ("c", "r3")] {
-        envelopes.record(&entry.into(), &envelope(request, &["one", request])).unwrap();
+    // What is asked beside the conversation stands at no entry of it. The last entry that is kept is of the time `written`.
+    let written = 1_794_787_200_001;
+    for (entry, made) in [
+        ("a", envelope("r1", &["one", "r1"])),
+        ("", summary("kept", written)),
+        ("x", envelope("r2", &["one", "r2"])),
+        ("", summary("elsewhere", written)),
+        ("c", envelope("r3", &["one", "r3"])),
+        ("", summary("before-the-end", written)),
+        ("", summary("behind-the-end", written + 1)),
+    ] {
+        envelopes.record(&entry.into(), &made).unwrap();
     }
     envelopes.settle("r1", &pi_transcript::Usage { input: 7, ..Default::default() }, Some(3)).unwrap();
     let source = file::open(&path, NOW, random()).unwrap();
@@ -156,8 +171,9 @@ fn fork_takes_its_path_its_labels_and_its_envelopes_along() {
     assert_eq!(copied, original);
     let kept = Sidecar::open(&target).unwrap();
     let listed: Vec<_> = kept.list().iter().map(|listed| (listed.request.as_str(), listed.residual)).collect();
-    assert_eq!(listed, [("r1", Some(3)), ("r3", None)]);
-    for request in ["r1", "r3"] {
+    assert_eq!(listed, [("r1", Some(3)), ("kept", None), ("r3", None), ("before-the-end", None)]);
+    assert_eq!(kept.list()[1].purpose(), Purpose::Compaction);
+    for request in ["r1", "kept", "r3"] {
         assert_eq!(kept.get(request).unwrap(), envelopes.get(request).unwrap());
     }
 }

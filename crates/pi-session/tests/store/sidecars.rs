@@ -25,6 +25,14 @@ pub(crate) fn envelope(request: &str, texts: &[&str]) -> Envelope {
     made(request, &messages)
 }
 
+/// Of a summary that was asked for at this time.
+pub(crate) fn summary(request: &str, time: u64) -> Envelope {
+    let meta =
+        json!({"request": {"id": request, "provider": "p", "model": "m", "time": time, "purpose": "compaction"}});
+    serde_json::from_value(json!({"version": "1.0", "model": "m", "messages": [message(0, "all")], "meta": meta}))
+        .unwrap()
+}
+
 fn made(request: &str, messages: &[Value]) -> Envelope {
     let meta = json!({"request": {"id": request, "provider": "p", "model": "m", "time": 12}});
     serde_json::from_value(json!({"version": "1.0", "model": "m", "messages": messages, "meta": meta})).unwrap()

@@ -5,14 +5,14 @@ use std::{collections::HashSet, sync::Arc};
 use pi_exthost::{
     GuestId,
     guests::GuestCommand,
-    port::{CommandInfo, CommandSource, ModelInfo, Refusal, Reply, Selection, SessionState, ToolInfo},
+    port::{CommandInfo, CommandSource, ModelInfo, Refusal, Reply, ScopedModel, Selection, SessionState, ToolInfo},
 };
 use pi_extproto::connector::tool;
 use pi_transcript::{Entry, EntryId};
 
 use super::super::{Mailbox, answer};
 use crate::{
-    models::Choice,
+    models::{Choice, scope},
     run::{
         aside::{self, piece},
         desk::Piece,
@@ -104,6 +104,15 @@ impl Mailbox {
         let unusable = listed.iter().filter(|listed| !listed.is_usable && !known.contains(&listed.choice.name()));
         infos.extend(unusable.map(|listed| info(&listed.choice, false)));
         infos
+    }
+
+    /// The models that are gone through; none where that is all of them.
+    pub(super) fn scoped_infos(&self) -> Vec<ScopedModel> {
+        let info = |scoped: scope::ScopedModel| ScopedModel {
+            model: scoped.choice.model().clone(),
+            thinking_level: scoped.thinking,
+        };
+        self.scoped_models().into_iter().map(info).collect()
     }
 
     /// Everything that can be called with a `/`: commands of extensions, then templates and skills, as Pi lists them. Of
