@@ -92,6 +92,7 @@ mod tests {
             force_color: false,
             dumb_terminal: false,
             home: None,
+            npm: pi_guests::discovery::Npm::default(),
             agent_directory: None,
             extension_logs: None,
             server: Vec::new(),

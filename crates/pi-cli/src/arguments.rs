@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod config;
 pub(crate) mod ext;
+pub(crate) mod flags;
 mod help;
 pub(crate) mod journal;
 pub(crate) mod mcp;
@@ -301,19 +302,25 @@ impl Arguments {
         };
         // All help is written only for those who will read it.
         let read = |setting: fn(clap::Command) -> clap::Command, words: &[OsString]| {
-            let read = parse(setting(Arguments::command()), words).or_else(|_| parse(setting(described()), words));
-            read.map_err(|error| Answer::new(error, &arguments))
+            parse(setting(Arguments::command()), words).or_else(|_| parse(setting(described()), words))
         };
+        let refused = |error| Answer::new(error, &arguments);
         if !names_command(&arguments) {
             // A message may be a word that is the name of a command, but not the first word.
-            let read = read(|command| command.args_conflicts_with_subcommands(true), &arguments)?;
+            let mut words = arguments.clone();
+            let read = loop {
+                match read(|command| command.args_conflicts_with_subcommands(true), &words) {
+                    Ok(read) => break read,
+                    Err(error) => words = flags::meant(&words, &error).ok_or_else(|| refused(error))?,
+                }
+            };
             let is_message = arguments.iter().any(|word| word == "--");
             return match read.talk.misspelt_command().filter(|_| !is_message) {
                 Some(error) => Err(Answer::new(error, &arguments)),
                 None => Ok(read),
             };
         }
-        read(|command| command, &arguments)
+        read(|command| command, &arguments).map_err(refused)
     }
 
     /// Who will read what is printed.

@@ -33,7 +33,7 @@ use crate::{
 };
 
 pub(crate) use self::{
-    preference::{OwnSettings, Preference},
+    preference::{OwnSettings, Preference, scoped_level},
     spoken::Spoken,
 };
 use self::{spoken::full_name, usual::usual_model};
@@ -59,7 +59,7 @@ pub(crate) struct Chosen {
     pub(crate) why: Why,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Why {
     Named,
     /// At an address that was given, with the manifest of a provider.
@@ -67,6 +67,8 @@ pub(crate) enum Why {
     /// At an address that was given, without a manifest.
     ServerAt,
     Settings,
+    /// It is the first of those that are gone through.
+    Scope,
     /// It answered before.
     Session,
     /// It answered before, on a server without a manifest.
@@ -92,7 +94,7 @@ pub(crate) enum Why {
 }
 
 /// What there is where nobody but the demo can be asked.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Instead {
     Nobody,
     /// What runs on this machine has no model that answers, in words.
@@ -196,6 +198,7 @@ impl Chosen {
             | Why::Chosen
             | Why::ProviderAt
             | Why::Settings
+            | Why::Scope
             | Why::Session
             | Why::Credential { .. }
             | Why::OwnWithout
@@ -222,6 +225,7 @@ impl fmt::Display for Why {
             Why::SessionAt { address } => write!(f, "at {address}, where this session was led before"),
             Why::Chosen => f.write_str("chosen here"),
             Why::Settings => f.write_str("the default in settings.json"),
+            Why::Scope => f.write_str("the first of enabledModels or --models"),
             Why::Credential { source, count: ..=1, without_tools: 0, .. } => {
                 write!(f, "its credential is found in {source}")
             }
@@ -302,7 +306,7 @@ async fn find(
         return named(&name, Why::Named, providers, console).await;
     }
     if let Some(preference) = preference {
-        let chosen = named(&preference.name, Why::Settings, providers, console).await;
+        let chosen = named(&preference.name, preference.why.clone(), providers, console).await;
         return chosen.map_err(|failure| preference.blame(failure));
     }
     if let Some((found, why)) = with_credential(providers) {
@@ -361,7 +365,7 @@ pub(crate) fn strangers_name(
     providers: &Providers,
 ) -> Option<(String, String)> {
     let said = full_name(spoken.provider.as_deref(), spoken.model.as_deref());
-    let usual = || Preference::of_resolved(settings).map(|preference| preference.name);
+    let usual = || Preference::of_resolved(settings, providers).map(|preference| preference.name);
     let name = if is_in_session { said } else { said.or_else(usual) }?;
     let (provider, model) = name.split_once('/').filter(|(_, model)| !model.is_empty())?;
     let is_stranger = provider != SERVER_ID && providers.trusted(provider).is_none();
@@ -540,6 +544,7 @@ fn lookup<'a>(name: &str, why: &Why, providers: &'a Providers) -> Result<Found<'
         Why::ProviderAt
         | Why::ServerAt
         | Why::Settings
+        | Why::Scope
         | Why::Session
         | Why::SessionAt { .. }
         | Why::Chosen

@@ -464,6 +464,7 @@ mod tests {
             force_color,
             dumb_terminal,
             home: None,
+            npm: pi_guests::discovery::Npm::default(),
             agent_directory: None,
             extension_logs: None,
             server: Vec::new(),

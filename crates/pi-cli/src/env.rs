@@ -2,18 +2,20 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
+use pi_guests::discovery::Npm;
 use pi_session::scrub;
 
 use crate::{scratch::Scratch, stock::StockRoom};
 
 /// Name and meaning of each variable, for `--help` and the documentation.
-pub(crate) const VARIABLES: [(&str, &str); 12] = [
+pub(crate) const VARIABLES: [(&str, &str); 13] = [
     ("NO_COLOR", "no colours, if not empty"),
     ("CLICOLOR_FORCE", "colours even where nobody looks, if neither empty nor 0"),
     ("TERM", "no colours and no progress, if dumb"),
     ("HOME", "what ~ means in paths that policy judges"),
     ("PI_CODING_AGENT_DIR", "the agent directory, if not ~/.pi/agent"),
     ("PI_EXTENSION_LOG_DIR", "the folder of the logs of extensions, if not logs/extensions in the agent directory"),
+    ("NPM_CONFIG_PREFIX, PATH", "where the packages are that `npm install -g` installed"),
     ("PI_SERVER_PORT", "the port of `pi serve`, if not 3141"),
     ("PI_SERVER_<SETTING>", "a setting of the server, such as PI_SERVER_MAX_SESSIONS; `pi config server` lists them"),
     ("<PROVIDER>_API_KEY", "credential of a provider, unless its manifest names another variable"),
@@ -47,6 +49,8 @@ pub(crate) struct Environment {
     pub(crate) agent_directory: Option<PathBuf>,
     /// Where the logs of extensions go, if somebody says so.
     pub(crate) extension_logs: Option<PathBuf>,
+    /// What tells where npm installs for everything.
+    pub(crate) npm: Npm,
     /// What is said about the server: every variable whose name begins with `PI_SERVER_`, unless it is empty.
     pub(crate) server: Vec<(String, String)>,
     /// Where guests keep what nobody needs afterwards.
@@ -68,6 +72,11 @@ impl Environment {
             agent_directory: chosen.or_else(|| home.as_ref().map(|home| home.join(".pi").join("agent"))),
             home,
             extension_logs: filled("PI_EXTENSION_LOG_DIR").map(PathBuf::from),
+            npm: Npm {
+                prefix: filled("NPM_CONFIG_PREFIX").or_else(|| filled("npm_config_prefix")).map(PathBuf::from),
+                path: filled("PATH"),
+                application_data: filled("APPDATA").map(PathBuf::from),
+            },
             server: server(),
             scratch: Scratch::new(&std::env::temp_dir()),
             stock: StockRoom::default(),

@@ -22,6 +22,7 @@ mod providers;
 mod refusal;
 mod runtime;
 mod scratch;
+mod servers;
 mod stock;
 mod table;
 mod trust;

@@ -183,7 +183,7 @@ impl Providers {
 
     /// The variables in which credentials of providers may stand.
     pub(crate) fn credential_names(&self) -> Vec<String> {
-        self.catalog.providers().flat_map(|entry| entry.manifest.variables()).collect()
+        variables(&self.catalog)
     }
 
     /// Hides what looks like a secret, the values of variables whose names are those of secrets, and those of credentials.
@@ -349,6 +349,21 @@ fn left_out(path: &str) -> Option<&str> {
 pub(crate) fn rejected_hint(files: &[String]) -> String {
     let it = if files.len() == 1 { "it" } else { "them" };
     format!("`pi provider validate {}` shows what is wrong with {it}", files.join(" "))
+}
+
+/// The variables in which credentials of providers may stand, of all manifests in the usual places.
+pub(crate) fn credential_names(environment: &Environment) -> Vec<String> {
+    let agent = environment.agent_directory.as_deref();
+    let mut sources = vec![Source::built_in()];
+    sources.extend(agent.map(|it| Source::folder(Origin::User, &it.join("providers"), Trust::Trusted)));
+    // Without a folder to be in there is no project.
+    sources.extend(project_source(Path::new(""), agent).ok());
+    sources.extend(agent.map(|it| Source::pi_models(&it.join("models.json"))));
+    variables(&Catalog::load(&sources))
+}
+
+fn variables(catalog: &Catalog) -> Vec<String> {
+    catalog.providers().flat_map(|entry| entry.manifest.variables()).collect()
 }
 
 /// The manifests of the project in which `pi` was started.

@@ -4,17 +4,20 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_guests::{discovery, mcp::places::Where};
+use pi_guests::{
+    discovery,
+    mcp::{pins::PinFault, places::Where},
+};
 use pi_provider::{
     catalog::{Origin, Source},
     credential,
 };
 use pi_session::{
     resources::{self, Places},
-    settings::{self, Files, trust::Trust},
+    settings::{self, Files, Resolved, trust::Trust},
 };
 
-use crate::env::Environment;
+use crate::{env::Environment, servers::Offered};
 
 /// Something that waits for a decision.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub(crate) struct Brought {
     pub(crate) path: PathBuf,
     /// In words.
     pub(crate) what: &'static str,
+    /// The MCP servers that stand in it, each as it is written: they are agreed to as they are.
+    pub(crate) servers: Vec<String>,
 }
 
 /// The folder of a project in which manifests lie.
@@ -33,12 +38,14 @@ const EXTENSIONS: &str = ".pi/extensions";
 /// links.
 pub(crate) fn brought(directory: &Path, environment: &Environment) -> Vec<Brought> {
     let mut brought = programs(directory);
+    let mut add = |path: PathBuf, what| brought.push(Brought { path, what, servers: Vec::new() });
     let agent = environment.agent_directory.as_deref();
     let files = Files { agent, project: Some(directory), trust: Trust::Untrusted };
-    let settings = settings::load(&files, Vec::new()).notices.into_iter();
-    let settings = settings.filter(|notice| notice.problem == settings::Problem::Untrusted);
-    let settings = settings.filter_map(|notice| notice.file);
-    brought.extend(settings.map(|path| Brought { path, what: "settings, which may name more extensions" }));
+    let Resolved { settings, notices, .. } = settings::load(&files, Vec::new());
+    let untrusted = notices.into_iter().filter(|notice| notice.problem == settings::Problem::Untrusted);
+    for path in untrusted.filter_map(|notice| notice.file) {
+        add(path, "settings, which may name more extensions");
+    }
     let (agent, home) = (environment.agent_directory.clone(), environment.home.clone());
     let places = Places::usual(agent, home, directory.to_owned(), Trust::Untrusted);
     // A folder above the project needs a decision of its own.
@@ -46,27 +53,45 @@ pub(crate) fn brought(directory: &Path, environment: &Environment) -> Vec<Brough
     for notice in resources::discover(&places).notices {
         if notice.problem == resources::Problem::Untrusted && is_covered(&notice.path) {
             let what = told(&notice.path);
-            brought.push(Brought { path: notice.path, what });
+            add(notice.path, what);
         }
     }
     let manifests = directory.join(MANIFESTS);
     if !Source::folder(Origin::Project, &manifests, credential::Trust::UntrustedProject).files.is_empty() {
-        brought.push(Brought { path: manifests, what: "models and their providers" });
+        add(manifests, "models and their providers");
+    }
+    let offered = Offered::look(directory, &settings, environment);
+    for it in &mut brought {
+        it.servers = offered.of_file(&it.path);
     }
     brought
 }
 
+/// Records that somebody agreed to the MCP servers that the project names now. Before it is trusted: what is written into it
+/// later is asked about.
+pub(crate) fn agree_to_servers(directory: &Path, environment: &Environment) -> Result<(), PinFault> {
+    let agent = environment.agent_directory.as_deref();
+    let resolved = settings::load(&Files { agent, project: Some(directory), trust: Trust::Untrusted }, Vec::new());
+    Offered::look(directory, &resolved.settings, environment).agree()
+}
+
 /// What would be started, with the rights of whoever says yes.
 fn programs(directory: &Path) -> Vec<Brought> {
-    let places = discovery::Places { directory: directory.to_owned(), is_trusted: false, agent: None, home: None };
+    let places = discovery::Places {
+        directory: directory.to_owned(),
+        is_trusted: false,
+        agent: None,
+        home: None,
+        npm: discovery::Npm::default(),
+    };
     let found = discovery::discover(&places, &discovery::Wanted::default());
     let extensions = found.notices.iter().any(|notice| matches!(notice, discovery::Notice::Untrusted(_)));
-    let extensions =
-        extensions.then(|| Brought { path: directory.join(EXTENSIONS), what: "extensions: programs that will run" });
+    let extensions = extensions.then(|| (directory.join(EXTENSIONS), "extensions: programs that will run"));
     let servers = Where { project: directory.to_owned(), is_trusted: false, agent: None };
     let servers = servers.files().into_iter().filter(|(_, path)| path.is_file());
-    let servers = servers.map(|(_, path)| Brought { path, what: "MCP servers: programs that will run" });
-    extensions.into_iter().chain(servers).collect()
+    let servers = servers.map(|(_, path)| (path, "MCP servers: programs that will run"));
+    let all = extensions.into_iter().chain(servers);
+    all.map(|(path, what)| Brought { path, what, servers: Vec::new() }).collect()
 }
 
 impl Brought {

@@ -7,6 +7,7 @@ pub(crate) mod company;
 pub(crate) mod cost;
 pub(crate) mod extensions;
 mod furniture;
+pub(crate) mod marks;
 pub(crate) mod model;
 pub(crate) mod seat;
 
@@ -16,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use pi_exthost::{Guests, guest::ProviderOffer, port::Mode};
+use pi_exthost::{Guests, port::Mode};
 use pi_policy::{
     Moment, Policy,
     config::{self, Noted},
@@ -24,11 +25,11 @@ use pi_policy::{
 use pi_provider::{breaker::Breakers, likeness};
 use pi_redact::{Evidence, Redactor};
 use pi_session::{
-    Beginning, Blueprint, Furnishing, Habits, Lapse, Owner, Post, Session, ShellWatch,
+    Beginning, Blueprint, Complaint, Furnishing, Habits, Lapse, Owner, Post, Session, ShellWatch, Storage,
     input::Mentions,
-    models::Models,
+    models::{Models, guest},
     offer::ActiveTools,
-    settings::{self, Files, Limit, Settings, trust::Decisions},
+    settings::{self, Files, Layer, Limit, Settings, trust::Decisions},
 };
 use pi_terminal::Theme;
 use pi_tools::{
@@ -109,6 +110,8 @@ pub(crate) struct Ground {
     trust: settings::trust::Trust,
     /// Whether somebody decided for this run, which stands nowhere.
     is_settled: bool,
+    /// What was said for this run, over what the files say.
+    given: Vec<Layer>,
     /// What could not be used of the settings.
     notices: Vec<settings::Notice>,
 }
@@ -129,6 +132,7 @@ impl Ground {
             decisions,
             trust,
             is_settled: false,
+            given: Vec::new(),
             notices: resolved.notices,
         }
     }
@@ -137,6 +141,16 @@ impl Ground {
     #[must_use]
     pub(crate) fn settled(self, trust: settings::trust::Trust, environment: &Environment) -> Self {
         Self { trust, is_settled: true, ..self }.again(environment)
+    }
+
+    /// The same where somebody said which models are gone through.
+    #[must_use]
+    pub(crate) fn scoped(self, patterns: &[String], environment: &Environment) -> Self {
+        if patterns.is_empty() {
+            return self;
+        }
+        let given = vec![Layer::given(settings::Origin::Flag, [("enabledModels", patterns.into())])];
+        Self { given, ..self }.again(environment)
     }
 
     /// What was decided about the project, and the settings with who said what.
@@ -158,7 +172,7 @@ impl Ground {
     fn again(&self, environment: &Environment) -> Self {
         let agent = environment.agent_directory.as_deref();
         let files = Files { agent, project: Some(&self.directory), trust: self.trust };
-        let settings::Resolved { settings, notices, .. } = settings::load(&files, Vec::new());
+        let settings::Resolved { settings, notices, .. } = settings::load(&files, self.given.clone());
         Self { settings, notices, ..self.clone() }
     }
 
@@ -280,8 +294,13 @@ impl Workshop {
         let post = Post::new();
         let (extensions, bench) = (Arc::clone(&self.extensions), Arc::clone(&self.bench));
         let furniture = Arc::clone(&self.furniture);
+        let kept_in = match &seat.storage {
+            Storage::File(opened) => Some(opened.reader.path().to_owned()),
+            Storage::Memory => None,
+        };
+        let place = (seat.header.id.as_str(), kept_in);
         let (company, Loaded { notes, unmet }) =
-            Company::begin(extensions, bench, furniture, &post, seat.header.id.as_str(), entrance.mode).await;
+            Company::begin(extensions, bench, furniture, &post, place, entrance.mode).await;
         let guests = Arc::clone(company.guests());
         let mut blueprint = Blueprint { shell, ..self.blueprint(seat, answering, entrance) };
         if let ActiveTools::Usual(names) = &mut blueprint.active_tools {
@@ -328,7 +347,7 @@ impl Workshop {
             Limit::Never => Lapse::Never,
             Limit::After(time) => Lapse::After(time),
         };
-        let Furnishing { composer, system, policy, habits } = furnished.furnishing();
+        let Furnishing { composer, system, policy, habits, scope } = furnished.furnishing();
         let Habits { retry, compaction, steering, follow_up, server_wait } = habits;
         let server_wait = match mode {
             Mode::Terminal | Mode::Server => server_wait,
@@ -339,6 +358,7 @@ impl Workshop {
             id,
             models: self.models.clone(),
             own_models: answering.own.clone(),
+            scope,
             choice: Arc::clone(&answering.choice),
             thinking: answering.thinking,
             policy,
@@ -369,14 +389,21 @@ impl Workshop {
 /// That no extension brings the model which somebody named and nobody else has.
 fn unbrought(guests: &Guests, answering: &Answering) -> Option<SessionFailure> {
     let awaited = answering.awaited.as_ref()?;
-    let (provider, model) = (answering.choice.provider().as_str(), answering.choice.id());
-    let lists =
-        |models: &serde_json::Value| models.as_array().is_some_and(|all| all.iter().any(|one| one["id"] == model));
-    let brings = |offer: &ProviderOffer| offer.name == provider && offer.config.get("models").is_some_and(lists);
-    let is_brought = guests.providers().iter().any(|own| brings(&own.offer));
+    let model = answering.choice.name();
+    let (choices, complaints) = guest::offered(&guests.providers());
+    if choices.iter().any(|choice| choice.name() == model) {
+        return None;
+    }
+    let is_refused = |complaint: &&Complaint| match complaint {
+        Complaint::Provider { name, .. } => name == answering.choice.provider().as_str(),
+        Complaint::Collision(_) | Complaint::Scope(_) => false,
+    };
+    if let Some(refused) = complaints.iter().find(is_refused) {
+        return Some(SessionFailure::ProviderNotUsed { model, why: refused.to_string() });
+    }
     let default_in =
         if let Failure::Model(ModelFailure::BadDefault { file, .. }) = awaited { Some(file.clone()) } else { None };
-    (!is_brought).then(|| SessionFailure::NoSuchModel { model: answering.choice.name(), default_in })
+    Some(SessionFailure::NoSuchModel { model, default_in })
 }
 
 /// The colours that settings name.
@@ -474,7 +501,9 @@ pub(crate) fn tooling(
     if let Some(agent) = &agent {
         variables = variables.with_programs_of(&agent.join("bin"));
     }
-    let folders = Folders { project: directory.to_owned(), home: environment.home.clone(), agent };
+    let project = directory.to_owned();
+    let folders = Folders { project, home: environment.home.clone(), agent, ..Folders::default() };
+    folders.marks.set(marks::of_settings(directory, environment));
     let settings = pi_tools::Settings {
         shell: Shell { path: settings.shell_path.clone(), prefix: settings.shell_command_prefix.clone() },
         environment: variables,

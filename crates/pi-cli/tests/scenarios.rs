@@ -167,6 +167,8 @@ enum Act {
     Type(String),
     /// A key by the name that tmux has for it.
     Press(String),
+    /// Enter is pressed until this appears: what an extension wrote is not sent at once.
+    Insist(String),
     /// The model was asked so often in this step.
     Asked(usize),
     /// The model goes on.
@@ -228,13 +230,13 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    plain_answer, chat_reload, extension, extension_brings, extension_chat, extension_trusts, extension_watched, extension_draws, extension_draws_tools, extension_shortcuts, extension_editor, extension_footer, extension_hands_over, extensions_chat, chat_extension_stopped, extension_print, extension_last_words, extension_models, extension_keys, mcp, mcp_first, mcp_slow, tools_read_write_edit, tools_bash, tools_search, unknown_tool, bad_arguments, no_tools, retry_helps,
+    plain_answer, chat_reload, extension, extension_brings, extension_chat, extension_trusts, extension_watched, extension_draws, extension_draws_tools, extension_shortcuts, extension_editor, extension_types, extension_footer, extension_hands_over, extensions_chat, chat_extension_stopped, extension_print, extension_last_words, extension_models, extension_keys, mcp, mcp_first, mcp_slow, tools_read_write_edit, tools_bash, tools_search, unknown_tool, bad_arguments, no_tools, retry_helps,
     lasting_error, continue_last, session_by_id, session_in_a_new_file, no_session, piped_input, attached_file, attached_image, context_and_skills,
     template, thinking_level, secrets, read_only_sessions, read_only_session, chat_unkept, chat_read_only, chat_fork_refused, torn_file, second_writer, interrupted, killed_and_continued,
     tools_spill_read, tools_bash_variables, attached_image_unseen,
     json_mode, several_messages, system_prompt, nothing_to_say, parallel_calls, model_switched, answer_cut, retry_in_vain,
     full_disk, compaction_automatic, compaction_after_overflow, chat_streams, chat_aborted, chat_steered,
-    chat_queue_comes_back, chat_model, chat_tree, chat_tree_with_summary, chat_fork, chat_compact, chat_resume,
+    chat_queue_comes_back, chat_model, chat_scope, chat_tree, chat_tree_with_summary, chat_fork, chat_compact, chat_resume,
     chat_resume_first, chat_completion, chat_retry_given_up, chat_errands, chat_begins, chat_trust, chat_trust_later, chat_interrupted,
     chat_terminated, chat_hung_up, chat_fails, chat_tries_again, chat_attached, chat_own_server, chat_narrow, chat_resized,
     refused_by_policy, hung_up, tools_bash_timeout, tools_bash_spilled, tools_bash_long_line, tools_read_limits,
@@ -474,6 +476,13 @@ impl Stage {
                 Act::Gone(text) => drop(tmux.wait(&format!("the end of {text}"), |screen| !screen.contains(text))),
                 Act::Type(text) => tmux.type_text(&self.special(text)),
                 Act::Press(key) => tmux.press(key),
+                Act::Insist(text) => drop(tmux.wait(text, |screen| {
+                    let is_there = screen.contains(text.as_str());
+                    if !is_there {
+                        tmux.press("Enter");
+                    }
+                    is_there
+                })),
                 Act::Asked(count) => {
                     self.room.runtime.block_on(self.room.server.received(self.seen + count));
                 }
@@ -494,8 +503,11 @@ impl Stage {
         const ERRANDS: [&str; 4] = ["context", "export", "ext", "sessions"];
         let is_errand = step.arguments.first().is_some_and(|word| ERRANDS.contains(&word.as_str()));
         let mut command = if is_errand { self.room.bare_pi() } else { self.room.pi() };
-        let names_model = step.arguments.iter().any(|word| word == "--model" || word == "-c" || word == "--session");
-        if !names_model && !is_errand {
+        let names_model =
+            ["--model", "--models", "-c", "--session"].iter().any(|word| step.arguments.iter().any(|it| it == word));
+        // Settings may name them too.
+        let settings = read(&self.at("agent/settings.json")).unwrap_or_default();
+        if !names_model && !is_errand && !settings.contains("enabledModels") {
             command.args(["--model", "scripted/model"]);
         }
         if let Some(folder) = &step.folder {

@@ -7,7 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use pi_session::{State, queue::Waiting};
-use pi_terminal::{Action, App, Beginning, Colours, Device, Link, Report, Theme, drive, look::Thoughts};
+use pi_terminal::{Action, App, Beginning, Colours, Device, Draft, Link, Report, Theme, drive, look::Thoughts};
 use pi_transcript::{AgentEvent, Model, ThinkingLevel};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -50,6 +50,7 @@ fn beginning() -> Beginning {
         colours: Colours::True,
         state,
         models: vec![model("one"), model("two")],
+        scoped: 0,
         commands: Vec::new(),
         drawn_tools: Vec::new(),
         theme: Theme::dark(),
@@ -88,7 +89,7 @@ async fn play(mut wanted: mpsc::Receiver<Action>, reports: mpsc::Sender<Report>)
                 tell(&reports, json!({ "type": "agent_settled" })).await;
             }
             Action::Abort => {
-                let texts = vec!["queued before".to_owned()];
+                let texts = vec![Draft::typed("queued before".to_owned())];
                 let _ = reports.send(Report::TakenBack(texts)).await;
                 end(&reports, json!([{ "type": "text", "text": "half an answer" }]), "aborted").await;
                 tell(&reports, json!({ "type": "agent_settled", "aborted": true })).await;

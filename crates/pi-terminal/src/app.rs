@@ -3,6 +3,7 @@
 //! Keys, pastes and reports go in, [`Action`]s and [`Frame`](crate::Frame)s come out. Nothing here waits, reads or writes.
 
 mod announce;
+mod caution;
 mod command;
 mod extensions;
 mod frame;
@@ -23,12 +24,13 @@ use pi_session::{Exposure, Journey, State, input::complete::Command, queue::Wait
 use pi_transcript::{EntryId, Message, Model, RequestId, ThinkingLevel};
 use ratatui_core::text::Line;
 
-use self::{extensions::Listing, label::Naming, model::Knowledge, shortcuts::Shortcuts};
+use self::{caution::Caution, extensions::Listing, label::Naming, model::Knowledge, shortcuts::Shortcuts};
 use crate::{
     chat::{Chat, Tone},
     completion::{Completion, Wanted},
     component::Components,
     dialog::Dialog,
+    draft::{Authors, Draft},
     editor::Editor,
     footer::{Footer, Totals},
     look::{Detail, Thoughts},
@@ -71,6 +73,8 @@ pub struct Beginning {
     pub state: State,
     /// Every model that can be chosen.
     pub models: Vec<Model>,
+    /// How many of them, the first, are gone through; none for all.
+    pub scoped: usize,
     /// Those that could be, if something were set.
     pub missing: Vec<Missing>,
     /// Those of which nobody says what they can do, as `provider/model`.
@@ -102,6 +106,8 @@ pub struct Beginning {
 pub struct App {
     chat: Chat,
     editor: Editor,
+    /// Who wrote in it beside the person.
+    caution: Caution,
     footer: Footer,
     theme: Theme,
     colours: Colours,
@@ -110,6 +116,8 @@ pub struct App {
     /// Whether thinking is shown, as the settings say; somebody may have chosen otherwise here.
     usual_thoughts: Thoughts,
     models: Vec<Model>,
+    /// How many of them, the first, are gone through; none for all.
+    scoped: usize,
     commands: Vec<Command>,
     completion: Option<Completion>,
     /// A completion that was dismissed does not come back before the text changes.
@@ -134,9 +142,9 @@ pub struct App {
     changed_by: Option<RequestId>,
     /// What was told last of the editor.
     told_text: Option<(String, Option<RequestId>)>,
-    statuses: BTreeMap<String, String>,
-    above: BTreeMap<String, Vec<String>>,
-    below: BTreeMap<String, Vec<String>>,
+    statuses: BTreeMap<Own, String>,
+    above: BTreeMap<Own, Vec<String>>,
+    below: BTreeMap<Own, Vec<String>>,
     working_message: Option<String>,
     title: Option<String>,
     /// A short word to the user, below the editor, until the next key, or until that time.
@@ -149,6 +157,13 @@ pub struct App {
     keeping: Keeping,
     width: usize,
     height: usize,
+}
+
+/// A name that an extension gave to something that it shows. The same one of another extension is another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Own {
+    guest: String,
+    key: String,
 }
 
 /// A command or a key of an extension that runs.
@@ -178,6 +193,7 @@ impl App {
         let Beginning {
             state,
             models,
+            scoped,
             commands,
             theme,
             thoughts,
@@ -193,6 +209,7 @@ impl App {
         let mut app = Self {
             chat: Chat::drawing(drawn_tools),
             editor: Editor::new(history),
+            caution: Caution::default(),
             footer: Footer {
                 model: Arc::unwrap_or_clone(state.model),
                 is_described,
@@ -209,6 +226,7 @@ impl App {
             thoughts,
             usual_thoughts: thoughts,
             models,
+            scoped,
             commands: Vec::new(),
             completion: None,
             dismissed: None,
@@ -274,14 +292,38 @@ impl App {
         self.chat.run_command(command, exposure, now);
     }
 
-    /// Puts a text into the editor.
-    pub fn write(&mut self, text: &str) {
-        self.editor.set(text);
+    /// Puts into the editor what stood in another one.
+    pub fn write(&mut self, draft: &Draft) {
+        self.editor.set(&draft.text);
+        if !draft.authors.is_empty() {
+            self.caution.note(&draft.authors);
+        }
     }
 
-    /// Takes what is written in the editor to show it in the next session.
-    pub fn written(&self) -> String {
-        self.editor.whole()
+    /// What is written in the editor, to show it in the next session.
+    pub fn written(&self) -> Draft {
+        Draft { text: self.editor.whole(), authors: self.caution.authors().clone() }
+    }
+
+    /// Changes the text in the editor for somebody else than the person.
+    fn rewrite(&mut self, by: &Authors, change: impl FnOnce(&mut Editor)) {
+        let before = self.editor.whole();
+        change(&mut self.editor);
+        if self.editor.whole() != before {
+            self.caution.note(by);
+            if self.editor.is_empty() {
+                self.editor.clear();
+                self.caution.forget_authors();
+            }
+        }
+    }
+
+    /// What a person took away whole is nobody's, and does not come back: whatever they write now is theirs.
+    fn begin_alone(&mut self) {
+        if self.editor.is_empty() && !self.caution.authors().is_empty() {
+            self.editor.clear();
+            self.caution = Caution::default();
+        }
     }
 
     /// What stands in the editor, if it was not told yet: extensions ask their session for it.
@@ -318,6 +360,7 @@ impl App {
         self.chat.is_moving()
             || !self.called.is_empty()
             || self.dialogs.front().is_some_and(|dialog| dialog.is_waiting() || dialog.is_counting())
+            || self.components.is_waiting()
             || matches!(self.hint, Some((_, Some(_))))
     }
 

@@ -117,8 +117,9 @@ impl Chat {
             AgentEvent::ExtensionError { extension_path, event, error } => {
                 self.note(Tone::Bad, format!("{extension_path} ({event}): {error}"));
             }
-            AgentEvent::BashExecutionUpdate { delta, .. } => {
-                self.open_command().into_iter().for_each(|card| card.add(delta));
+            AgentEvent::BashExecutionUpdate { delta, dropped, .. } => {
+                let dropped = dropped.unwrap_or(0);
+                self.open_command().into_iter().for_each(|card| card.add(delta, dropped));
             }
             AgentEvent::StorageFailed { message } => {
                 self.note(Tone::Bad, format!("the conversation is not written to its file any more: {message}"));

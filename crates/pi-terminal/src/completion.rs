@@ -1,6 +1,11 @@
-//! What may be meant by what stands before the cursor: a popup of files or commands.
+//! What may be meant by what stands before the cursor: a popup of files, commands or their arguments.
 
-use pi_session::input::complete::{Command, Listing, matching};
+use std::mem;
+
+use pi_session::{
+    Suggestion,
+    input::complete::{Command, CommandKind, Listing, called, matching},
+};
 use ratatui_core::text::{Line, Span};
 
 use crate::{
@@ -19,6 +24,8 @@ pub(crate) enum Wanted {
     Command(String),
     /// A file; what stands behind the `@`.
     File(String),
+    /// What stands behind a command. Only extensions know what may stand there.
+    Argument { command: String, prefix: String },
 }
 
 /// One proposal.
@@ -47,11 +54,52 @@ pub(crate) fn wanted(editor: &Editor) -> Option<Wanted> {
     {
         return Some(Wanted::Command(query.to_owned()));
     }
+    wanted_file(&before).or_else(|| wanted_argument(&before).filter(|_| editor.is_in_first_line()))
+}
+
+fn wanted_file(before: &str) -> Option<Wanted> {
     let at = before.rfind('@')?;
     let is_start =
         before[..at].chars().next_back().is_none_or(|letter| letter.is_whitespace() || "(\"'".contains(letter));
     let query = &before[at + 1..];
     (is_start && !query.contains(char::is_whitespace)).then(|| Wanted::File(query.to_owned()))
+}
+
+fn wanted_argument(before: &str) -> Option<Wanted> {
+    let command = called(before)?;
+    let prefix = before[1 + command.len()..].strip_prefix(char::is_whitespace)?;
+    Some(Wanted::Argument { command: command.to_owned(), prefix: prefix.to_owned() })
+}
+
+impl Wanted {
+    /// Whether somebody may know what is meant.
+    pub(crate) fn is_known(&self, commands: &[Command]) -> bool {
+        match self {
+            Self::Command(_) | Self::File(_) => true,
+            Self::Argument { command, prefix: _ } => {
+                commands.iter().any(|known| known.name == *command && known.kind == CommandKind::Extension)
+            }
+        }
+    }
+
+    /// Whether it is the same kind of thing, of which more or less is typed.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Argument { command, .. }, Self::Argument { command: other, .. }) => command == other,
+            (Self::Command(_) | Self::File(_) | Self::Argument { .. }, _) => {
+                mem::discriminant(self) == mem::discriminant(other)
+            }
+        }
+    }
+
+    /// What stands before the cursor of it.
+    fn typed(&self) -> String {
+        match self {
+            Self::Command(query) => format!("/{query}"),
+            Self::File(query) => format!("@{query}"),
+            Self::Argument { command: _, prefix } => prefix.clone(),
+        }
+    }
 }
 
 impl Completion {
@@ -78,6 +126,16 @@ impl Completion {
         Self { wanted: Wanted::File(query.to_owned()), proposals: proposals.collect(), selected: 0 }
     }
 
+    /// What an extension proposes. Its label is what people choose by; where there is none, the value is.
+    pub(crate) fn arguments(wanted: Wanted, suggestions: &[Suggestion]) -> Self {
+        let proposals = suggestions.iter().map(|suggestion| Proposal {
+            label: if suggestion.label.is_empty() { suggestion.value.clone() } else { suggestion.label.clone() },
+            detail: suggestion.description.clone().unwrap_or_default(),
+            text: suggestion.value.clone(),
+        });
+        Self { wanted, proposals: proposals.collect(), selected: 0 }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.proposals.is_empty()
     }
@@ -91,12 +149,22 @@ impl Completion {
 
     /// Puts the selected proposal into the text.
     pub(crate) fn accept(&self, editor: &mut Editor) {
-        let typed = match &self.wanted {
-            Wanted::Command(query) | Wanted::File(query) => query.chars().count() + 1,
-        };
         if let Some(proposal) = self.proposals.get(self.selected) {
-            editor.replace_before(typed, &proposal.text);
+            let typed = self.typed(editor);
+            editor.replace_before(typed.chars().count(), &proposal.text);
         }
+    }
+
+    /// Whether the selected proposal is an argument that stands in the text already.
+    pub(crate) fn is_written(&self, editor: &Editor) -> bool {
+        let proposal = self.proposals.get(self.selected);
+        matches!(self.wanted, Wanted::Argument { .. })
+            && proposal.is_some_and(|proposal| proposal.text == self.typed(editor))
+    }
+
+    /// What a proposal takes the place of: the person may have typed on since it was made.
+    fn typed(&self, editor: &Editor) -> String {
+        wanted(editor).filter(|now| now.is_like(&self.wanted)).unwrap_or_else(|| self.wanted.clone()).typed()
     }
 
     pub(crate) fn lines(&self, look: &Look<'_>) -> Vec<Line<'static>> {

@@ -1,17 +1,20 @@
 //! Components that extensions draw: their lines on the screen, and the names of the keys that go back.
 
+use std::time::Duration;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use pi_session::Press;
 use pi_transcript::{
     RequestId,
-    drawn::{Colour, Placement, Span, Style},
+    drawn::{self, Colour, Placement, Style},
 };
 use ratatui_core::{
     style::{self, Color, Modifier},
-    text::{self, Line},
+    text::{Line, Span},
 };
 
 use crate::{
+    hearing::Hearing,
     look::Look,
     text::{printable, shorten_line},
     wish::Action,
@@ -26,6 +29,9 @@ pub(crate) struct Components {
 #[derive(Debug)]
 struct Component {
     request: RequestId,
+    /// The extension that draws it.
+    guest: String,
+    hearing: Hearing,
     placement: Placement,
     lines: Vec<Line<'static>>,
     /// The room that its extension knows of.
@@ -34,12 +40,59 @@ struct Component {
 
 impl Components {
     /// Shows a component, or what it looks like now.
-    pub(crate) fn render(&mut self, request: &RequestId, lines: &[Vec<Span>], placement: Placement) {
+    pub(crate) fn render(
+        &mut self,
+        request: &RequestId,
+        guest: Option<&str>,
+        lines: &[Vec<drawn::Span>],
+        placement: Placement,
+    ) {
         let lines = lines.iter().map(|spans| line(spans)).collect();
         match self.shown.iter_mut().find(|component| component.request == *request) {
             Some(component) => component.lines = lines,
-            None => self.shown.push(Component { request: request.clone(), placement, lines, told: None }),
+            None => self.shown.push(Component {
+                request: request.clone(),
+                guest: guest.unwrap_or("unknown").to_owned(),
+                hearing: Hearing::Unseen,
+                placement,
+                lines,
+                told: None,
+            }),
         }
+    }
+
+    /// The one that has the keys is shown at `now`.
+    pub(crate) fn show(&mut self, now: Duration) {
+        if let Some(component) = self.front_mut() {
+            component.hearing.show(now);
+        }
+    }
+
+    /// Whether the one that has the keys hears them at `now`.
+    pub(crate) fn is_keen(&self, now: Duration) -> bool {
+        self.front().is_some_and(|component| component.hearing.at(now) == Hearing::Keen)
+    }
+
+    /// Whether it will hear them by itself, soon.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.front().is_some_and(|component| component.hearing.is_waiting())
+    }
+
+    /// Whether somebody writes something else while it stands there.
+    pub(crate) fn is_aside(&self) -> bool {
+        self.front().is_some_and(|component| component.hearing == Hearing::Aside)
+    }
+
+    /// Somebody writes something else.
+    pub(crate) fn step_aside(&mut self) {
+        if let Some(component) = self.front_mut() {
+            component.hearing.step_aside();
+        }
+    }
+
+    /// Somebody who wrote something else turns to it; whether they did.
+    pub(crate) fn turn(&mut self) -> bool {
+        self.front_mut().is_some_and(|component| component.hearing.turn())
     }
 
     pub(crate) fn remove(&mut self, request: &RequestId) {
@@ -77,27 +130,52 @@ impl Components {
         ignorant.map(tell).collect()
     }
 
-    /// The lines of the one that has the keys, between two rules; the end of it where there is no room for all.
+    /// The lines of the one that has the keys, below whose they are; the end of it where there is no room for all.
     pub(crate) fn keyed_lines(&self, look: &Look<'_>, height: usize) -> Option<Vec<Line<'static>>> {
         let component = self.front()?;
         let rule = || Line::styled("─".repeat(look.width), look.theme.border);
         let room = height.saturating_sub(3).max(1);
         let surplus = component.lines.len().saturating_sub(room);
         let rows = component.lines[surplus..].iter().map(|line| shorten_line(line.clone(), look.width));
-        let hint = Line::styled("ctrl+c, or escape twice, takes it away", look.theme.quiet);
-        Some(std::iter::once(rule()).chain(rows).chain([rule(), shorten_line(hint, look.width)]).collect())
+        let hint = match component.hearing {
+            Hearing::Keen => "ctrl+c, or escape twice, takes it away",
+            Hearing::Unseen | Hearing::Shown(_) => "one moment; keys still go to your message · ctrl+c takes it away",
+            Hearing::Aside => "tab turns to this · ctrl+c takes it away · you are writing your message",
+        };
+        let hint = Line::styled(hint, look.theme.quiet);
+        Some(
+            std::iter::once(head(&component.guest, look, look.theme.warning))
+                .chain(rows)
+                .chain([rule(), shorten_line(hint, look.width)])
+                .collect(),
+        )
     }
 
     /// The lines of those that stand in one of these places.
     pub(crate) fn lines(&self, places: &[Placement], look: &Look<'_>) -> Vec<Line<'static>> {
         let there = self.shown.iter().filter(|component| places.contains(&component.placement));
-        there.flat_map(|component| &component.lines).map(|line| shorten_line(line.clone(), look.width)).collect()
+        let mut rows = Vec::new();
+        for component in there.filter(|component| !component.lines.is_empty()) {
+            rows.push(head(&component.guest, look, look.theme.quiet));
+            rows.extend(component.lines.iter().map(|line| shorten_line(line.clone(), look.width)));
+        }
+        rows
     }
 
     /// The newest of those that take keys.
     fn front(&self) -> Option<&Component> {
         self.shown.iter().rev().find(|component| component.placement.takes_keys())
     }
+
+    fn front_mut(&mut self) -> Option<&mut Component> {
+        self.shown.iter_mut().rev().find(|component| component.placement.takes_keys())
+    }
+}
+
+/// Says whose the rows below it are: they could look like any of the program's.
+pub(crate) fn head(guest: &str, look: &Look<'_>, style: style::Style) -> Line<'static> {
+    let who = Span::styled(format!("extension {} draws", printable(guest)), style);
+    look.head([who, Span::raw(" ")])
 }
 
 /// The name of a key; nothing for one that has none, such as a modifier alone.
@@ -135,13 +213,13 @@ pub(crate) fn name(key: KeyEvent) -> Option<String> {
 }
 
 /// A line as an extension drew it.
-pub(crate) fn line(spans: &[Span]) -> Line<'static> {
+pub(crate) fn line(spans: &[drawn::Span]) -> Line<'static> {
     Line::from(spans.iter().map(shown).collect::<Vec<_>>())
 }
 
-fn shown(span: &Span) -> text::Span<'static> {
+fn shown(span: &drawn::Span) -> Span<'static> {
     let content = printable(&span.text).into_owned();
-    text::Span::styled(content, span.style.as_ref().map(look_of).unwrap_or_default())
+    Span::styled(content, span.style.as_ref().map(look_of).unwrap_or_default())
 }
 
 fn look_of(style: &Style) -> style::Style {

@@ -18,26 +18,14 @@ use serde_json::{Map, Value};
 
 use self::field::{Field, Step};
 use crate::{
+    draft,
+    hearing::Hearing,
     look::Look,
-    text::{line_width, printable, printable_lines, shorten_line, wrap},
+    text::{printable, printable_lines, shorten_line, wrap},
 };
 
-/// So long a question lies before somebody before it takes keys.
-const PAUSE: Duration = Duration::from_millis(700);
 /// What a line begins with that is quoted, a line of a command for one. Each of its rows begins so.
 const MARGIN: &str = "│ ";
-
-/// Whether keys are for the question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hearing {
-    /// Nobody has seen it yet.
-    Unseen,
-    /// Since then; somebody may be about to type something else.
-    Shown(Duration),
-    /// Somebody types something else.
-    Aside,
-    Keen,
-}
 
 /// An open question.
 #[derive(Debug)]
@@ -81,14 +69,9 @@ impl Dialog {
         }
     }
 
-    /// The same, for a chat, where somebody may be writing, asked at `now`. Who does not say that the host asks is taken for
-    /// an extension.
+    /// The same, for a chat, where somebody may be writing, asked at `now`.
     pub(crate) fn in_chat(request: RequestId, asker: Option<&Asker>, asked: &Asked, now: Duration) -> Self {
-        let guest = match asker {
-            Some(Asker::Host { .. } | Asker::Pi { .. }) => None,
-            Some(Asker::Extension { extension_id }) => Some(extension_id.clone()),
-            None => Some("unknown".to_owned()),
-        };
+        let guest = draft::guest(asker).map(str::to_owned);
         let deadline = asked.question().timeout().map(|left| now.saturating_add(Duration::from_millis(left)));
         Self { hearing: Hearing::Unseen, guest, deadline, ..Self::new(request, asked) }
     }
@@ -100,20 +83,13 @@ impl Dialog {
 
     /// It is shown at `now`.
     pub(crate) fn show(&mut self, now: Duration) {
-        self.hearing = match self.hearing {
-            Hearing::Unseen => Hearing::Shown(now),
-            Hearing::Shown(since) if now.saturating_sub(since) >= PAUSE => Hearing::Keen,
-            hearing @ (Hearing::Shown(_) | Hearing::Aside | Hearing::Keen) => hearing,
-        };
+        self.hearing.show(now);
     }
 
     /// Whether a key that is pressed at `now` is for the question. Whoever puts it away allows nothing, so that is heard at
     /// any time.
     pub(crate) fn hears(&mut self, key: KeyEvent, now: Duration) -> bool {
-        match self.hearing {
-            Hearing::Shown(_) => self.show(now),
-            Hearing::Unseen | Hearing::Aside | Hearing::Keen => {}
-        }
+        self.hearing = self.hearing.at(now);
         self.hearing == Hearing::Keen || is_cancel(key)
     }
 
@@ -123,7 +99,7 @@ impl Dialog {
 
     /// Whether it will take keys by itself, soon.
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(self.hearing, Hearing::Unseen | Hearing::Shown(_))
+        self.hearing.is_waiting()
     }
 
     /// Whether somebody writes something else while it lies there.
@@ -131,20 +107,14 @@ impl Dialog {
         self.hearing == Hearing::Aside
     }
 
-    /// Somebody writes something else. What was written before the question was drawn says nothing about what comes after.
+    /// Somebody writes something else.
     pub(crate) fn step_aside(&mut self) {
-        if let Hearing::Shown(_) = self.hearing {
-            self.hearing = Hearing::Aside;
-        }
+        self.hearing.step_aside();
     }
 
     /// Somebody who wrote something else turns to it; whether they did.
     pub(crate) fn turn_to(&mut self, key: KeyEvent) -> bool {
-        let is_turn = self.hearing == Hearing::Aside && key.code == KeyCode::Tab;
-        if is_turn {
-            self.hearing = Hearing::Keen;
-        }
-        is_turn
+        key.code == KeyCode::Tab && self.hearing.turn()
     }
 
     /// Takes a key; the answer once there is one.
@@ -245,19 +215,13 @@ impl Dialog {
     /// Says who asks. An extension chooses every word below it, and none here but its name.
     fn head(&self, look: &Look<'_>) -> Line<'static> {
         let theme = look.theme;
-        let (who, style) = match &self.guest {
-            None => ("pi asks".to_owned(), theme.accent),
-            Some(name) => (format!("extension {} asks", printable(name).replace('\n', " ")), theme.warning),
+        let who = match &self.guest {
+            None => Span::styled("pi asks", theme.accent),
+            Some(name) => Span::styled(format!("extension {} asks", printable(name)), theme.warning),
         };
         let left = self.deadline.map(|deadline| deadline.saturating_sub(look.now).as_millis().div_ceil(1000));
         let left = left.map(|seconds| Span::styled(format!("· {seconds} s left "), theme.warning));
-        let head =
-            [Span::styled("── ", theme.border), Span::styled(who, style), Span::raw(" ")].into_iter().chain(left);
-        let head = Line::from_iter(head);
-        let mut head = shorten_line(head, look.width);
-        let rest = look.width.saturating_sub(line_width(&head));
-        head.push_span(Span::styled("─".repeat(rest), theme.border));
-        head
+        look.head([who, Span::raw(" ")].into_iter().chain(left))
     }
 
     /// What is asked, and whether it is the question itself.

@@ -83,13 +83,19 @@ impl Editor {
 
     /// Takes the text with all pastes in their places, and remembers it.
     pub(crate) fn take(&mut self) -> String {
-        let whole = self.whole();
-        self.clear();
+        let whole = self.take_unremembered();
         if !whole.trim().is_empty() && self.history.last() != Some(&whole) {
             self.history.push(whole.clone());
             let surplus = self.history.len().saturating_sub(MOST_REMEMBERED);
             self.history.drain(..surplus);
         }
+        whole
+    }
+
+    /// The same of a text that does not come back as one that was said before.
+    pub(crate) fn take_unremembered(&mut self) -> String {
+        let whole = self.whole();
+        self.clear();
         whole
     }
 

@@ -21,9 +21,11 @@ mod component;
 mod device;
 mod dialog;
 mod diff;
+mod draft;
 mod editor;
 mod files;
 mod footer;
+mod hearing;
 mod keys;
 pub mod look;
 pub mod markdown;
@@ -44,6 +46,7 @@ pub use self::{
     bar::{colour, envelope_bar, letter},
     choose::{Chosen, choose},
     device::{Device, DeviceError, Input},
+    draft::{Authors, Draft},
     files::branch,
     open::{Options, Outcome, TerminalError, run},
     paint::{Frame, Painter, to_ansi},

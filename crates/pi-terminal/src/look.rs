@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use crate::theme::Theme;
+use ratatui_core::text::{Line, Span};
+
+use crate::{
+    text::{line_width, shorten_line},
+    theme::Theme,
+};
 
 /// What drawing depends on.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +19,17 @@ pub struct Look<'a> {
     pub thoughts: Thoughts,
     /// Since the terminal was opened.
     pub now: Duration,
+}
+
+impl Look<'_> {
+    /// A rule that says whose the rows below it are. Nobody writes it but the program.
+    pub(crate) fn head(&self, words: impl IntoIterator<Item = Span<'static>>) -> Line<'static> {
+        let head = Line::from_iter([Span::styled("── ", self.theme.border)].into_iter().chain(words));
+        let mut head = shorten_line(head, self.width);
+        let rest = self.width.saturating_sub(line_width(&head));
+        head.push_span(Span::styled("─".repeat(rest), self.theme.border));
+        head
+    }
 }
 
 /// How much of a tool's output is shown.

@@ -9,8 +9,9 @@ use tokio::sync::{Notify, mpsc};
 use crate::{
     app::{App, Beginning},
     chat::Tone,
-    commands,
+    commands::{self, BuiltIn},
     device::Device,
+    draft::Draft,
     run::{Link, drive},
     serve::{Advice, Manners, Remember, Service, of_extension, shown_directory},
     theme::Colours,
@@ -56,7 +57,7 @@ pub struct Options {
     /// Said at once, one after the other.
     pub opening: Vec<Utterance>,
     /// Stands in the editor.
-    pub draft: String,
+    pub draft: Draft,
     /// What is odd, told before anything else.
     pub notices: Vec<String>,
     /// What was just done.
@@ -78,7 +79,7 @@ pub struct Outcome {
     /// The extension that wanted this, which waits for a decision; nothing if a person did.
     pub asked: Option<pi_session::Wish>,
     /// What stood in the editor.
-    pub draft: String,
+    pub draft: Draft,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +108,8 @@ pub async fn run(
         Message::User(user) => Some(attached::split(&user.content.text()).0),
         _ => None,
     });
+    // A person who types a command says nothing to the model: an extension may have said it in their place.
+    let said = said.filter(|text| !text.trim().starts_with('!') && BuiltIn::read(text.trim()).is_none());
     let (actions, wanted) = mpsc::channel(ACTIONS);
     let (reports, told) = mpsc::channel(REPORTS);
     let service = Service {
@@ -124,12 +127,13 @@ pub async fn run(
     let of_extensions = options.session.commands().await?.into_iter().filter_map(of_extension);
     let Manner { commands, theme, thoughts } = (options.manners)();
     let (commands, hidden) = commands::visible(of_extensions.chain(commands).collect());
-    let models = service.models().await?;
+    let (models, scoped) = service.models().await?;
     let undescribed = models.iter().filter(|choice| !choice.is_described()).map(|choice| choice.name());
     let mut app = App::new(Beginning {
         state,
         undescribed: undescribed.collect(),
         models: models.iter().map(|choice| choice.model().clone()).collect(),
+        scoped,
         missing: options.missing,
         why: options.why,
         silence: options.silence,

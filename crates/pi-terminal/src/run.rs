@@ -113,7 +113,7 @@ impl Stage {
     fn input(&mut self, input: Input, app: &mut App, device: &mut Device, link: &Link) -> io::Result<()> {
         let actions = match input {
             Input::Key(key) => app.key(key, self.now()),
-            Input::Paste(text) => app.paste(&text),
+            Input::Paste(text) => app.paste(&text, self.now()),
             // The next frame has the new size.
             Input::Resize => Vec::new(),
             Input::Terminated => vec![Action::Leave(Wish::Terminated)],
@@ -132,7 +132,7 @@ impl Stage {
                     device.suspend()?;
                 }
                 action => {
-                    if let Action::Run { command, exposure } = &action {
+                    if let Action::Run { command, exposure, written_by: _ } = &action {
                         app.begin_command(command, *exposure, self.now());
                     }
                     if link.actions.try_send(action).is_err() {

@@ -7,7 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use futures_util::{
+    FutureExt, StreamExt,
+    future::{BoxFuture, Shared},
+    stream::FuturesUnordered,
+};
 use pi_envelope::Envelope;
 use pi_session::{
     Cause, CommandInfo, CommandSource, CompactError, Ending, ExtensionTier, Journey, KeyFault, Moment, PromptError,
@@ -28,7 +32,9 @@ use pi_transcript::{AgentEvent, Entry, Message, ModelId, ProviderId, ThinkingLev
 use tokio::sync::mpsc;
 
 use crate::{
-    commands, files, tree,
+    commands,
+    draft::{Authors, Draft},
+    files, tree,
     wish::{Action, Catalogue, Fetch, Manner, Marked, Point, Report},
 };
 
@@ -62,7 +68,39 @@ pub(crate) struct Service {
     pub(crate) reports: mpsc::Sender<Report>,
 }
 
-type Work = FuturesUnordered<BoxFuture<'static, ()>>;
+/// What is being done beside the screen.
+#[derive(Default)]
+struct Work {
+    all: FuturesUnordered<BoxFuture<'static, ()>>,
+    /// The last change of who answers. What is said after it is for whoever was chosen, and waits for it.
+    choosing: Option<Shared<BoxFuture<'static, ()>>>,
+}
+
+impl Work {
+    fn add(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.all.push(Box::pin(work));
+    }
+
+    fn add_choice(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        let choice = self.after_choices(work).boxed().shared();
+        self.choosing = Some(choice.clone());
+        self.add(choice);
+    }
+
+    /// The same when whoever was chosen before is there.
+    fn after_choices(
+        &self,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let before = self.choosing.clone();
+        async move {
+            if let Some(before) = before {
+                before.await;
+            }
+            work.await;
+        }
+    }
+}
 
 impl Service {
     /// Serves until nobody wants anything any more, or the session ends.
@@ -73,9 +111,9 @@ impl Service {
         opening: Vec<Utterance>,
     ) {
         self.recount().await;
-        let mut work = Work::new();
+        let mut work = Work::default();
         for saying in opening {
-            work.push(Box::pin(self.clone().say(saying, When::FollowUp)));
+            work.add(self.clone().say(saying, When::FollowUp));
         }
         loop {
             tokio::select! {
@@ -88,10 +126,10 @@ impl Service {
                 event = events.next() => match event {
                     Ok(event) => {
                         if is_offer(&event) {
-                            work.push(Box::pin(self.clone().offer()));
+                            work.add(self.clone().offer());
                         }
                         if matches!(*event, AgentEvent::AgentSettled { .. } | AgentEvent::AutoCompactionEnd { .. }) {
-                            work.push(Box::pin(self.clone().give_back()));
+                            work.add(self.clone().give_back());
                         }
                         self.tell(Report::Event(event)).await;
                     }
@@ -108,7 +146,7 @@ impl Service {
                         Err(gone) => return self.tell(Report::Failed(gone.to_string())).await,
                     },
                 },
-                Some(()) = work.next(), if !work.is_empty() => {}
+                Some(()) = work.all.next(), if !work.all.is_empty() => {}
             }
         }
     }
@@ -134,12 +172,16 @@ impl Service {
         match action {
             Action::Say { text, when } => {
                 let service = self.clone();
-                work.push(Box::pin(async move {
+                let saying = work.after_choices(async move {
                     service.clone().say(Utterance::new(text.clone()), when).await;
                     service.tell(Report::Answered(text)).await;
-                }));
+                });
+                work.add(saying);
             }
-            other => work.push(Box::pin(self.clone().perform(other))),
+            choice @ (Action::SetModel { .. } | Action::CycleModel { .. } | Action::SetThinking(_)) => {
+                work.add_choice(self.clone().perform(choice));
+            }
+            other => work.add(self.clone().perform(other)),
         }
     }
 
@@ -156,11 +198,11 @@ impl Service {
             Ok(Prompted::Ran(_) | Prompted::Queued(_) | Prompted::Handled { .. }) => {}
             // Whoever stopped it gives it back.
             Ok(Prompted::TakenBack) => {}
-            Ok(Prompted::Unsaid) => self.tell(Report::TakenBack(vec![text])).await,
+            Ok(Prompted::Unsaid) => self.tell(Report::TakenBack(vec![Draft::typed(text)])).await,
             Err(error @ PromptError::Input(_)) => {
                 self.tell(Report::Failed(error.to_string())).await;
                 // Whoever misspelt something corrects it.
-                self.tell(Report::TakenBack(vec![text])).await;
+                self.tell(Report::TakenBack(vec![Draft::typed(text)])).await;
             }
             Err(
                 error @ (PromptError::Busy
@@ -177,35 +219,41 @@ impl Service {
         let Ok(()) = self.session.idle().await else { return };
         let Ok(unsent) = self.session.take_stranded().await else { return };
         if !unsent.is_empty() {
-            self.tell(Report::Unsent(unsent.iter().map(Saying::written).collect())).await;
+            self.tell(Report::Unsent(unsent.iter().map(draft).collect())).await;
         }
     }
 
     /// Tells which models, commands and keys there are now, and how things are looked at.
     async fn offer(self) {
         // Of a session that is gone nobody wants anything.
-        let (Ok(models), Ok(commands)) = (self.models().await, self.session.commands().await) else { return };
+        let (Ok((models, scoped)), Ok(commands)) = (self.models().await, self.session.commands().await) else { return };
         let models = models.iter().map(|choice| choice.model().clone()).collect();
         let Manner { commands: from_files, theme, thoughts } = (self.manners)();
         let commands = commands.into_iter().filter_map(of_extension).chain(from_files).collect();
         let (commands, _) = commands::visible(commands);
         let drawn_tools = self.session.drawn_tools().await.unwrap_or_default();
         let shortcuts = self.session.shortcuts().await.unwrap_or_default();
-        self.tell(Report::Offers { models, commands, drawn_tools, shortcuts }).await;
+        self.tell(Report::Offers { models, scoped, commands, drawn_tools, shortcuts }).await;
         self.tell(Report::Manner { theme: Box::new(theme), thoughts }).await;
     }
 
-    /// Every model that can be chosen.
-    pub(crate) async fn models(&self) -> Result<Vec<Arc<Choice>>, SessionGone> {
-        let mut models = self.session.models().await?;
-        models.retain(|listed| self.own.iter().all(|own| own.name() != listed.name()));
-        Ok(self.own.iter().cloned().chain(models).collect())
+    /// Every model that can be chosen, and how many of them, the first, are gone through; none for all.
+    pub(crate) async fn models(&self) -> Result<(Vec<Arc<Choice>>, usize), SessionGone> {
+        let scoped = self.session.scoped_models().await?.into_iter().map(|scoped| scoped.choice);
+        let mut models: Vec<Arc<Choice>> = scoped.collect();
+        let count = models.len();
+        for choice in self.own.iter().cloned().chain(self.session.models().await?) {
+            if models.iter().all(|known| known.name() != choice.name()) {
+                models.push(choice);
+            }
+        }
+        Ok((models, count))
     }
 
     /// The one of this name; none if it is not offered any more.
     async fn model(&self, provider: &ProviderId, model: &ModelId) -> Result<Option<Arc<Choice>>, SessionGone> {
         let is_it = |choice: &Arc<Choice>| choice.provider() == provider && choice.id() == model.as_str();
-        Ok(self.models().await?.into_iter().find(is_it))
+        Ok(self.models().await?.0.into_iter().find(is_it))
     }
 
     async fn perform(self, action: Action) {
@@ -254,9 +302,14 @@ impl Service {
                 }
             },
             Action::FindFiles { query } => Ok(Some(self.files(query).await)),
+            Action::CompleteArgument { command, prefix } => {
+                let suggestions = session.complete_argument(command.clone(), prefix.clone()).await.map_err(gone)?;
+                Ok(Some(Report::Arguments { command, prefix, suggestions }))
+            }
             Action::Fetch(fetch) => self.fetch(fetch).await.map(Some),
-            Action::Run { command, exposure } => {
-                let ran = session.bash(command, exposure).await.map_err(|error| error.to_string());
+            Action::Run { command, exposure, written_by } => {
+                let ran = session.bash_written_by(written_by, command, exposure).await;
+                let ran = ran.map_err(|error| error.to_string());
                 Ok(Some(Report::Ran(ran)))
             }
             Action::Navigate(journey) => self.go(journey).await.map(Some),
@@ -556,7 +609,15 @@ fn renewed(extension: &Extension) -> Report {
 }
 
 fn taken_back(waiting: &[Saying]) -> Report {
-    Report::TakenBack(waiting.iter().map(Saying::written).collect())
+    Report::TakenBack(waiting.iter().map(draft).collect())
+}
+
+/// What waited, for the editor.
+fn draft(saying: &Saying) -> Draft {
+    match saying.typed {
+        Some(_) => Draft::typed(saying.written()),
+        None => Draft { text: saying.written(), authors: Authors::speaking(saying.written_by()) },
+    }
 }
 
 fn fork_point(spoken: &Spoken) -> Option<Point> {

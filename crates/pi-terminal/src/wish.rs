@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use pi_envelope::Envelope;
 use pi_session::{
-    Departure, Exposure, GuestShortcut, Journey, Press, Rendering, Switch, Went,
+    Departure, Exposure, GuestId, GuestShortcut, Journey, Press, Rendering, Suggestion, Switch, Went,
     directory::{ForkPoint, Stored},
     export::Form,
     extensions::Extension,
@@ -16,7 +16,7 @@ use pi_transcript::{
     message::BashExecutionMessage, question::Answer,
 };
 
-use crate::{look::Thoughts, theme::Theme};
+use crate::{draft::Draft, look::Thoughts, theme::Theme};
 
 /// What the files say of the screen, as they were last read.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +45,8 @@ pub enum Action {
     Run {
         command: String,
         exposure: Exposure,
+        /// Extensions that wrote in it: they answer for it.
+        written_by: Vec<GuestId>,
     },
     SetModel {
         provider: ProviderId,
@@ -82,6 +84,11 @@ pub enum Action {
     },
     FindFiles {
         query: String,
+    },
+    /// What could stand in the place of what is typed behind a command of an extension.
+    CompleteArgument {
+        command: String,
+        prefix: String,
     },
     /// Go on from another place of the same session.
     Navigate(Journey),
@@ -210,11 +217,17 @@ pub enum Report {
         query: String,
         listing: Listing,
     },
-    TakenBack(Vec<String>),
+    /// What an extension proposes for the argument of its command.
+    Arguments {
+        command: String,
+        prefix: String,
+        suggestions: Vec<Suggestion>,
+    },
+    TakenBack(Vec<Draft>),
     /// What came of a text that was said, or of a key of an extension, is there: it has ended.
     Answered(String),
     /// What waited for its turn in a run that ended before; it comes back.
-    Unsent(Vec<String>),
+    Unsent(Vec<Draft>),
     Model(Box<Model>),
     Thinking(ThinkingLevel),
     Envelope(Option<Arc<Envelope>>),
@@ -232,6 +245,8 @@ pub enum Report {
     /// Extensions brought other models, commands or keys, or files were read anew; these are all that there are now.
     Offers {
         models: Vec<Model>,
+        /// How many of them, the first, are gone through; none for all.
+        scoped: usize,
         commands: Vec<Command>,
         /// Tools that extensions draw.
         drawn_tools: Vec<String>,

@@ -135,7 +135,7 @@ pub(crate) struct ExtNewArguments {
     /// What runs it
     #[arg(long, value_enum, default_value_t = NewEngine::Wasm)]
     pub(crate) engine: NewEngine,
-    /// Offer a tool to the model instead of a command to a person; one in Rust offers both
+    /// Offer only a tool to the model; otherwise there is a command for a person as well
     #[arg(long)]
     pub(crate) tool: bool,
     /// Another folder for it

@@ -96,7 +96,7 @@ const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 15] = [
     (
         "ext",
         &[
-            ("pi ext new greeter", "begin an extension"),
+            ("pi ext new greeter", "begin an extension in Rust; --engine js for TypeScript"),
             ("pi ext scan greeter", "see what is to be said about it"),
             ("pi ext build greeter", "make an artifact of it"),
             ("pi ext run-tool greeter hello '{\"name\":\"Ada\"}'", "call its tool, without a model"),
@@ -107,8 +107,8 @@ const MORE_EXAMPLES: [(&str, &[(&str, &str)]); 15] = [
         "ext new",
         &[
             ("pi ext new greeter", "a component in Rust, with the SDK beside it"),
-            ("pi ext new greeter --engine js", "a command in TypeScript"),
-            ("pi ext new greeter --engine js --tool", "a tool in TypeScript"),
+            ("pi ext new greeter --engine js", "a tool and a command in TypeScript"),
+            ("pi ext new greeter --engine js --tool", "only the tool"),
         ],
     ),
     (

@@ -60,7 +60,7 @@ pub(crate) struct McpTestArguments {
     /// The servers [default: all that are not switched off]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// Agree to tools that are described otherwise than before
+    /// Agree to what changed in the servers named: an entry of the project, tools described otherwise than before
     #[arg(long)]
     pub(crate) accept: bool,
     /// Print what was found, one object per line

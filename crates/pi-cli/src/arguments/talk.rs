@@ -113,6 +113,9 @@ pub(crate) struct ModelArguments {
     /// How hard to think: off, minimal, low, medium, high, xhigh or max
     #[arg(long, value_name = "LEVEL", value_parser = thinking)]
     pub(crate) thinking: Option<ThinkingLevel>,
+    /// The models that ctrl+p goes through, the first of which answers unless another is named: names or parts of them, and * and ? in PROVIDER/MODEL or MODEL, such as 'openai/*:high,sonnet' [default: enabledModels of the settings]
+    #[arg(long, value_name = "PATTERNS", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) models: Vec<String>,
     #[command(flatten)]
     pub(crate) reach: ReachArguments,
     #[command(flatten)]

@@ -16,8 +16,8 @@ use pi_extproto::{
     message::{self, Payload},
 };
 use pi_policy::{
-    Action, Evidence, Explanation, Extension, Mode, Moment, PathStyle, Places, Policy, Provenance, Request, Root,
-    Subject, Verdict,
+    Action, Evidence, Explanation, Extension, Marks, Mode, Moment, PathStyle, Places, Policy, Provenance, Request,
+    Root, Subject, Verdict,
     config::{self, ExtensionSection, Invalid, Noted, Settings},
     explain,
 };
@@ -215,7 +215,9 @@ fn places(arguments: &ExplainArguments, environment: &Environment) -> Result<Pla
     if let Some(own) = arguments.manifest.as_deref().map(absolute).as_deref().and_then(Path::parent) {
         places = places.with(Root::Own, &text(own)).map_err(|fault| bad("the extension's folder", own, fault))?;
     }
-    Ok(places.for_extension())
+    let marks = Marks::default();
+    marks.set(workshop::marks::of_settings(&project, environment));
+    Ok(places.with_marks(marks).for_extension())
 }
 
 fn bad(what: &'static str, path: &Path, source: pi_policy::PathFault) -> Failure {

@@ -36,7 +36,7 @@ pub(crate) fn run(command: &ExtCommand, environment: &Environment, console: &mut
         ExtCommand::Cache(command) => cache::run(command, environment, console),
         ExtCommand::Sign(arguments) => sign::run(arguments, environment, console),
         ExtCommand::Verify(arguments) => verify::run(arguments, environment, console),
-        ExtCommand::New(arguments) => new::run(arguments, console),
+        ExtCommand::New(arguments) => new::run(arguments, environment, console),
         ExtCommand::Sdk(arguments) => sdk::run(arguments, console),
         ExtCommand::Inspect(arguments) => inspect::run(arguments, environment, console),
         ExtCommand::RunTool(arguments) => run_tool::run(arguments, environment, console),

@@ -8,13 +8,13 @@ mod test;
 use pi_guests::mcp::{
     Base, Origin, Server,
     entry::safe_name,
-    places::{self, Found, Notice, Where},
+    places::{Found, Notice, Where},
 };
 
 use crate::{
     arguments::mcp::McpCommand,
     console::Console,
-    env::{self, Environment},
+    env::Environment,
     exit::Exit,
     failure::{Failure, McpFailure},
     workshop::Ground,
@@ -93,16 +93,29 @@ pub(crate) fn named<'a>(name: &str, found: &'a Found) -> Result<&'a Server, Fail
 }
 
 /// Why a server is not tried: nobody agreed to its entry as it is now.
-pub(crate) fn withheld(server: &Server, base: &Base) -> Result<(), String> {
+#[derive(Debug)]
+pub(crate) struct Withheld {
+    pub(crate) why: String,
+    /// What changed in the entry, in lines for people; nothing where that is not known.
+    pub(crate) difference: Option<String>,
+}
+
+pub(crate) fn withheld(server: &Server, base: &Base) -> Result<(), Withheld> {
     let Some(pins) = &base.pins else { return Ok(()) };
+    let why = || format!("its entry in {} is not the one that you agreed to", server.file.display());
     match pins.unagreed(server) {
         Ok(None) => Ok(()),
-        Ok(Some(_)) => Err(format!("its entry in {} is not the one that you agreed to", server.file.display())),
-        Err(fault) => Err(format!("{fault}; {}", fault.hint())),
+        Ok(Some(unagreed)) => Err(Withheld { why: why(), difference: Some(unagreed.told()) }),
+        Err(fault) => Err(Withheld { why: format!("{fault}; {}", fault.hint()), difference: None }),
     }
 }
 
 /// The servers of this folder, and what is left out.
 pub(crate) fn servers(ground: &Ground, environment: &Environment) -> Found {
-    places::find(&places(ground, environment), &env::lookup)
+    crate::servers::find(&places(ground, environment), &ground.settings, environment)
+}
+
+/// Takes what the project names for agreed to, if nobody has met it yet: it is about to be used.
+pub(crate) fn meet(found: &Found, ground: &Ground, environment: &Environment) -> Result<(), Failure> {
+    crate::servers::meet(found, &places(ground, environment)).map_err(|fault| McpFailure::Pins(fault).into())
 }

@@ -123,8 +123,8 @@ fn begin(
     closed_to_others(arguments, &settings)?;
     let runtime = runtime::start_many()?;
     let ended = runtime.block_on(serve(arguments, settings, form, environment, console));
-    // Whoever reads nothing of our output cannot keep us here.
-    runtime.shutdown_timeout(GOODBYE);
+    // Whoever reads nothing of our output cannot keep us here: it waits a moment.
+    drop(runtime);
     ended
 }
 
@@ -183,6 +183,7 @@ async fn prepare(
 ) -> Result<Prepared, Failure> {
     let here = std::env::current_dir().map_err(crate::failure::SessionFailure::NoFolder)?;
     let ground = Ground::at(here.canonicalize().unwrap_or(here), environment);
+    let ground = ground.scoped(&arguments.who.models, environment);
     ground.tell(console);
     let mut providers = Providers::load_at(&ground.directory, &arguments.who.sources, environment, console)?;
     let redactor = Arc::new(providers.redactor(Evidence::Literals));

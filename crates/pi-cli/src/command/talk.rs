@@ -28,6 +28,7 @@ use pi_session::{
         complete::{called, nearest},
     },
 };
+use pi_terminal::Draft;
 
 use tokio::time::timeout;
 
@@ -69,7 +70,8 @@ pub(crate) fn run(
     let words = Words::of(arguments, pipe::read()?)?;
     let audience = Audience::of(arguments);
     if words.is_empty() && audience == Audience::Reader && !arguments.session.resume {
-        return Err(SessionFailure::NothingToSay.into());
+        let valued = arguments.extensions.extension_flag.iter().rfind(|flag| flag.contains('=')).cloned();
+        return Err(SessionFailure::NothingToSay { valued }.into());
     }
     if audience == Audience::Person {
         console.hold_notes();
@@ -111,7 +113,8 @@ async fn sit(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Left, Failure> {
-    let mut ground = Ground::survey(environment)?;
+    let survey = || Ok::<_, Failure>(Ground::survey(environment)?.scoped(&arguments.who.models, environment));
+    let mut ground = survey()?;
     let policy = workshop::policy(environment)?;
     let is_first_for_a_person = audience == Audience::Person && matches!(start, Start::First(_));
     let heard = project_trust::ask(&ground, &arguments.extensions, environment).await.unwrap_or_default();
@@ -121,7 +124,7 @@ async fn sit(
     }
     if is_first_for_a_person {
         match trust::ask(&ground, environment).await? {
-            Decided::Now => ground = Ground::survey(environment)?,
+            Decided::Now => ground = survey()?,
             Decided::Not => {}
             Decided::Terminated => return Ok(Left::Ended(Exit::Terminated)),
         }
@@ -160,7 +163,7 @@ async fn sit(
                 who,
                 Opening {
                     sayings: words.into_utterances(),
-                    draft: String::new(),
+                    draft: Draft::default(),
                     heading,
                     done: None,
                     is_on_screen: false,

@@ -10,9 +10,9 @@ use crate::{
     console::{Console, Reader, Tone},
     env::Environment,
     exit::Exit,
-    failure::{Failure, SessionFailure},
+    failure::{Failure, McpFailure, SessionFailure},
     table::{self, Align, Cell, Column, Room},
-    trust::brought,
+    trust::{agree_to_servers, brought},
 };
 
 const COLUMNS: [Column; 2] = [
@@ -35,16 +35,19 @@ pub(crate) fn run(
     if arguments.remove {
         return remove(&directory, agent, &decisions, console);
     }
-    trust::decide(agent, &directory, Trust::Trusted).map_err(SessionFailure::Trust)?;
     let brought = brought(&directory, environment);
+    agree_to_servers(&directory, environment).map_err(McpFailure::Pins)?;
+    trust::decide(agent, &directory, Trust::Trusted).map_err(SessionFailure::Trust)?;
     if console.reader() == Reader::Machine {
-        let brings: Vec<_> = brought.iter().map(|it| json!({"path": it.path, "what": it.what})).collect();
+        let brings: Vec<_> =
+            brought.iter().map(|it| json!({"path": it.path, "what": it.what, "servers": it.servers})).collect();
         console.line(&json!({"folder": directory, "trusted": true, "brings": brings}).to_string());
         return Ok(Exit::Success);
     }
     console.line(&format!("trusted: {} and everything below it", directory.display()));
     for it in &brought {
         console.line(&format!("  {}: {}", it.name(&directory), it.what));
+        it.servers.iter().for_each(|server| console.line(&format!("    {server}")));
     }
     if brought.is_empty() {
         console.line("  it brings nothing yet that would need it");

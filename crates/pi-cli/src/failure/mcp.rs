@@ -28,6 +28,8 @@ pub(crate) enum McpFailure {
     Unused(Unused),
     #[error("there is no MCP server {name} here")]
     Unknown { name: String, elsewhere: Option<Elsewhere> },
+    #[error("--accept agrees to the servers that you name, and none is named")]
+    AcceptsNobody,
     #[error("{url:?} is no URL of an MCP server: pi reaches servers by http and https")]
     Scheme { url: String },
 }
@@ -60,6 +62,9 @@ impl McpFailure {
             }
             Self::Unknown { elsewhere: Some(Elsewhere { file, is_projects: false }), .. } => {
                 format!("it is written in {file}; without --project it is taken out there")
+            }
+            Self::AcceptsNobody => {
+                "`pi mcp test` shows what changed, and `pi mcp test NAME --accept` agrees to it".to_owned()
             }
             Self::Scheme { .. } => "write its http:// or https:// address, or the program that reaches it".to_owned(),
             Self::Unknown { elsewhere: None, .. } => "`pi mcp list` shows those that there are".to_owned(),

@@ -13,7 +13,7 @@ use pi_session::{
 };
 use pi_terminal::DeviceError;
 
-use crate::exit::Exit;
+use crate::{arguments::flags, exit::Exit};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionFailure {
@@ -23,12 +23,15 @@ pub(crate) enum SessionFailure {
     Unloaded { problems: Vec<String> },
     #[error("{option} {value}: {why}")]
     Unusable { option: &'static str, value: String, why: String },
-    #[error("no extension here has a flag {name}")]
+    #[error("pi has no option --{name}, and no extension here has a flag {name}")]
     NoSuchFlag { name: String, names: Vec<String> },
     #[error("the flag {name} takes {wanted}")]
     FlagValue { name: String, wanted: &'static str },
     #[error("there is nothing to say")]
-    NothingToSay,
+    NothingToSay {
+        /// A flag of an extension with a value, which may have been meant as the message.
+        valued: Option<String>,
+    },
     #[error("nothing is piped in, and `-` stands for it")]
     NothingPiped,
     #[error("standard input is larger than {limit} MiB")]
@@ -59,6 +62,8 @@ pub(crate) enum SessionFailure {
         /// The settings whose default it is, where nobody named it.
         default_in: Option<String>,
     },
+    #[error("{model} cannot be asked: {why}")]
+    ProviderNotUsed { model: String, why: String },
     #[error(transparent)]
     Find(FindError),
     #[error(transparent)]
@@ -121,13 +126,24 @@ impl SessionFailure {
                 };
                 format!("{option} takes {takes}; correct it, or leave it out")
             }
-            Self::NoSuchFlag { names, .. } if names.is_empty() => "leave --extension-flag out".to_owned(),
-            Self::NoSuchFlag { names, .. } => format!("the flags are {}", names.join(", ")),
-            Self::FlagValue { name, wanted } => {
-                let example = if *wanted == "a value" { "text" } else { "true" };
-                format!("write --extension-flag {name}={example}")
+            Self::NoSuchFlag { name, names } => {
+                let flags = match names.as_slice() {
+                    [] => format!("leave --{name} (or --extension-flag {name}) out"),
+                    names => format!("their flags are {}; write --NAME or --extension-flag NAME[=VALUE]", names.join(", ")),
+                };
+                let option = flags::nearest(name).map(|option| format!("; the option of pi nearest to it is {option}"));
+                flags + &option.unwrap_or_default()
             }
-            Self::NothingToSay => {
+            Self::FlagValue { name, wanted } if *wanted == "a value" => {
+                format!("write --{name}=text, or --extension-flag {name}=text")
+            }
+            Self::FlagValue { name, .. } => {
+                format!("write --{name}=true, or --extension-flag {name}; a message stands before it, or behind --")
+            }
+            Self::NothingToSay { valued: Some(flag) } => {
+                format!("{flag} is a flag with a value; write the message before it, or behind --: pi -p --NAME -- 'Hello'")
+            }
+            Self::NothingToSay { valued: None } => {
                 "write it as an argument, `pi -p 'What is in this folder?'`, or pipe it in".to_owned()
             }
             Self::NothingPiped => "pipe something in, `git diff | pi -p 'Review this' -`, or leave `-` out".to_owned(),
@@ -166,6 +182,9 @@ impl SessionFailure {
             }
             Self::NoSuchModel { default_in: None, .. } => {
                 "`pi models` shows those that need no extension; `pi ext inspect FILE` shows what an extension brings".to_owned()
+            }
+            Self::ProviderNotUsed { .. } => {
+                "correct that in the extension, or name another model with --model; `pi models` shows them".to_owned()
             }
             Self::Find(FindError::NotFound { .. }) => "`pi sessions --all` lists every session with its id".to_owned(),
             Self::Several { sessions, .. } => {
@@ -213,7 +232,7 @@ impl SessionFailure {
             | Self::Unusable { .. }
             | Self::NoSuchFlag { .. }
             | Self::FlagValue { .. }
-            | Self::NothingToSay
+            | Self::NothingToSay { .. }
             | Self::NothingPiped
             | Self::MuchPiped { .. }
             | Self::PipedNoText
@@ -233,6 +252,7 @@ impl SessionFailure {
             | Self::Homeless
             | Self::NoSuchTool { .. }
             | Self::NoSuchModel { .. }
+            | Self::ProviderNotUsed { .. }
             | Self::Find(_)
             | Self::Open(_)
             | Self::NobodyChooses { .. }

@@ -13,7 +13,7 @@ mod watch;
 use std::{
     collections::BTreeMap,
     fmt, mem,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
 };
@@ -49,7 +49,7 @@ use self::{
 };
 use super::{
     cost::cost,
-    extensions::{Bench, Extensions, Found, rules},
+    extensions::{Bench, Extensions, Found, Named, rules},
     furniture::{Brought, Furnished, Furniture},
 };
 use crate::{
@@ -75,6 +75,8 @@ pub(crate) struct Company {
     /// Held by whoever asks them for it, so that what is asked last counts. Nothing lies behind it.
     gathering: sync::Mutex<()>,
     session: String,
+    /// The file of the session, if it is kept in one.
+    kept_in: Option<PathBuf>,
     mode: Mode,
     port: Arc<dyn SessionPort>,
     ended: CancellationToken,
@@ -138,7 +140,7 @@ impl Company {
         bench: Arc<Bench>,
         furniture: Arc<Furniture>,
         post: &Post,
-        session: &str,
+        (session, kept_in): (&str, Option<PathBuf>),
         mode: Mode,
     ) -> (Arc<Self>, Loaded) {
         let guests = Arc::new(Guests::new(Patience::default(), post.reporter()));
@@ -153,6 +155,7 @@ impl Company {
             brought: Mutex::default(),
             gathering: sync::Mutex::default(),
             session: session.to_owned(),
+            kept_in,
             mode,
             port: post.port(),
             ended: post.ended(),
@@ -204,6 +207,8 @@ impl Company {
             Arrival::Later => self.extensions.base().clone(),
         };
         let candidates = candidates(found, &before, &self.extensions, (&base, self.mode), &mut lost).await;
+        let marked = candidates.iter().map(|candidate| candidate.member.clone()).collect();
+        self.mark(marked).await;
         let openings = self.openings(&candidates, &before, arrival);
         join_all(leaving(&before, &candidates).iter().map(|id| self.guests.retire(id))).await;
         let started = join_all(candidates.into_iter().zip(openings).map(|(candidate, opening)| async move {
@@ -429,6 +434,11 @@ impl Company {
                 let opening = Opening { place: change.map_or(Place::Free(place), Place::Taken), before: Some(member) };
                 let Candidate { member, prepared } = Candidate::of(prepared, origin, read_at);
                 let Some(prepared) = prepared else { return Ok(member.id.to_string()) };
+                let mut members = self.members().clone();
+                if let Some(known) = members.get_mut(place) {
+                    known.clone_from(&member);
+                }
+                self.mark(members).await;
                 let (member, raised) = self.raise(member, prepared, opening, dispatcher).await;
                 if let Err(fault) = raised {
                     tracing::warn!(extension = %member.id, %fault, "an extension does not start");
@@ -521,7 +531,13 @@ impl Company {
             });
             let ledger = self.extensions.ledger(&self.session, &self.bench.record_redactor).await?;
             let port = Arc::clone(&self.port);
-            let dispatcher = self.extensions.dispatcher(port, ledger.clone(), &self.bench, trace.clone())?;
+            let dispatcher = self.extensions.dispatcher_of(
+                self.kept_in.clone(),
+                port,
+                ledger.clone(),
+                &self.bench,
+                trace.clone(),
+            )?;
             self.guests.record(ledger, trace);
             dispatcher.introduce(&self.guests);
             let (ended, closed) = (self.ended.clone(), dispatcher.clone());
@@ -550,6 +566,14 @@ impl Company {
             found.servers.clear();
             notes.push(problem);
         }
+    }
+
+    /// Guards what these consist of, before any of their code runs. Sessions of the folder share it.
+    async fn mark(&self, members: Vec<Member>) {
+        let named: Vec<Named> = members.iter().filter_map(Member::code).collect();
+        let servers: Vec<Server> = members.iter().filter_map(Member::server).collect();
+        let (extensions, marks) = (Arc::clone(&self.extensions), self.bench.folders.marks.clone());
+        off_thread(move || marks.set(extensions.marks(&named, &servers))).await;
     }
 
     /// Those that there are now.

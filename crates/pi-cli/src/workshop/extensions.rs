@@ -28,11 +28,11 @@ use pi_exthost::{
 use pi_extproto::connector::environment::Credential;
 use pi_guests::{
     Screening, Surroundings, Tiers,
-    discovery::{self, Discovered, Listed, Places, Wanted},
+    discovery::{self, Discovered, Listed, Npm, Places, Wanted},
     js::Limits,
     mcp::{self, Base, Pins, Server},
 };
-use pi_policy::{Policy, config};
+use pi_policy::{Mark, Policy, config};
 use pi_provider::transport::Proxies;
 use pi_redact::{Evidence, Options, Personal, Redactor};
 use pi_session::{
@@ -49,11 +49,12 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::{Ground, cost::cost, now};
+use super::{Ground, cost::cost, marks, now};
 use crate::{
     arguments::talk::ExtensionArguments,
     env::{self, Environment},
     failure::{self, Failure, SessionFailure},
+    servers,
 };
 
 /// How long the ledger of a session that has ended may take to be closed, and how often we look.
@@ -74,7 +75,7 @@ pub(crate) struct Extensions {
     only_named: bool,
     named: Vec<String>,
     /// Nothing if extensions cannot be built here.
-    launcher: Option<Arc<dyn Launcher>>,
+    launchers: Option<Launchers>,
     /// What the person's settings say at the beginning.
     policy: Policy,
     /// What the project takes away then.
@@ -85,6 +86,8 @@ pub(crate) struct Extensions {
     environment: Environment,
     /// Where ledgers are kept; nothing where there is no place for them.
     logs: Option<PathBuf>,
+    /// Where sessions are kept, if the settings name a place.
+    sessions: Option<PathBuf>,
     /// Where the protocol is written.
     traced: Option<PathBuf>,
     /// Flags of extensions that somebody gave a value.
@@ -92,6 +95,13 @@ pub(crate) struct Extensions {
     is_watching: bool,
     /// What ledgers call what is going on, where a harness gave it a name.
     scenario: Option<String>,
+}
+
+/// Makes guests of sources. How much memory they get and whether they are refused for what the scanner found is for the person
+/// to say: a project says so of what it brings itself, and takes nobody's guard away.
+struct Launchers {
+    person: Arc<dyn Launcher>,
+    project: Arc<dyn Launcher>,
 }
 
 /// What there is at a moment.
@@ -103,6 +113,13 @@ pub(crate) struct Found {
     pub(crate) off: Off,
     /// What is left out.
     pub(crate) notices: Vec<String>,
+}
+
+/// The code of an extension.
+pub(crate) struct Named {
+    pub(crate) id: String,
+    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// Which extensions are switched off, by their ids, and by whom.
@@ -168,6 +185,7 @@ impl Extensions {
             is_trusted: ground.is_trusted(),
             agent: environment.agent_directory.clone(),
             home: environment.home.clone(),
+            npm: environment.npm.clone(),
         };
         let missing = named(&places, &arguments.extension).notices;
         if !missing.is_empty() {
@@ -185,10 +203,10 @@ impl Extensions {
         let project = project_policy(&ground.directory);
         let restricted = project.as_ref().and_then(|project| policy.restrict_by(project).ok());
         let in_force = restricted.as_ref().map_or(policy, |restricted| &restricted.value);
-        let around = surroundings(&ground.directory, in_force, flags(arguments), environment);
+        let around = |policy: &Policy| surroundings(&ground.directory, policy, flags(arguments), environment);
         let mut notices = Vec::new();
-        let launcher = match launcher(around, environment) {
-            Ok(launcher) => Some(launcher),
+        let launchers = match Launchers::new(around(policy), around(in_force), environment) {
+            Ok(launchers) => Some(launchers),
             // What was named may be a guard: nothing begins without it.
             Err(problem) if !arguments.extension.is_empty() => {
                 return Err(SessionFailure::Unloaded { problems: vec![problem] }.into());
@@ -202,7 +220,7 @@ impl Extensions {
             places,
             only_named: arguments.no_extensions,
             named: arguments.extension.clone(),
-            launcher,
+            launchers,
             policy: policy.clone(),
             project,
             base: server_base(
@@ -213,6 +231,7 @@ impl Extensions {
             needs_servers: false,
             environment: environment.clone(),
             logs: logs(environment),
+            sessions: ground.settings.session_directory(environment.home.as_deref()),
             traced: arguments.trace_protocol.clone(),
             flags: flags(arguments),
             is_watching: ground.settings.watch_extensions,
@@ -228,18 +247,20 @@ impl Extensions {
 
     /// None, under these rules: for extensions that are tried one by one, whose ledgers do not stand among those of sessions.
     pub(crate) fn trial(policy: &Policy, environment: &Environment) -> Self {
-        let nowhere = Places { directory: PathBuf::new(), is_trusted: false, agent: None, home: None };
+        let nowhere =
+            Places { directory: PathBuf::new(), is_trusted: false, agent: None, home: None, npm: Npm::default() };
         Self {
             places: nowhere,
             only_named: true,
             named: Vec::new(),
-            launcher: None,
+            launchers: None,
             policy: policy.clone(),
             project: None,
             base: server_base(Path::new("."), environment, mcp::Limits::default()),
             needs_servers: false,
             environment: environment.clone(),
             logs: logs(environment).map(|logs| logs.join(TRIALS)),
+            sessions: None,
             traced: None,
             flags: BTreeMap::new(),
             is_watching: false,
@@ -271,7 +292,7 @@ impl Extensions {
         let wanted = Wanted { only_named: self.only_named, named: self.named.clone(), listed: listed(settings) };
         let Discovered { sources, notices } = discovery::discover(&self.places, &wanted);
         let mut found = Found {
-            sources: if self.launcher.is_some() { sources } else { Vec::new() },
+            sources: if self.launchers.is_some() { sources } else { Vec::new() },
             servers: Vec::new(),
             off: Off::of(settings),
             notices: notices.iter().map(ToString::to_string).collect(),
@@ -282,12 +303,12 @@ impl Extensions {
                 is_trusted: self.places.is_trusted,
                 agent: self.places.agent.clone(),
             };
-            let servers = mcp::places::find(&places, &env::lookup);
+            let servers = servers::find(&places, settings, &self.environment);
             found.notices.extend(servers.notices.iter().map(ToString::to_string));
-            found.servers = servers.servers;
-            if let Some(Err(fault)) = self.base.pins.as_ref().map(|pins| pins.meet(&places.counted(), &found.servers)) {
+            if let Err(fault) = servers::meet(&servers, &places) {
                 found.notices.push(format!("{fault}; {}", fault.hint()));
             }
+            found.servers = servers.servers;
         }
         found
     }
@@ -368,10 +389,20 @@ impl Extensions {
         servers.into_iter().filter(is_on).map(|server| server.name).collect()
     }
 
+    /// What is guarded of the project as it is written now, where these are its extensions and servers. Looks at the disk.
+    pub(super) fn marks(&self, named: &[Named], servers: &[Server]) -> Vec<Mark> {
+        let directory = &self.places.directory;
+        let mut all = marks::of_settings(directory, &self.environment);
+        all.extend(marks::of_extensions(directory, named));
+        all.extend(marks::of_servers(directory, servers));
+        all
+    }
+
     /// Looks at sources, side by side.
     pub(crate) async fn prepare(&self, sources: Vec<Source>) -> Vec<(Source, Result<Prepared, LaunchFault>)> {
-        let Some(launcher) = &self.launcher else { return Vec::new() };
+        let Some(launchers) = &self.launchers else { return Vec::new() };
         let looked_at = sources.into_iter().map(|source| async move {
+            let launcher = if self.places.is_of_project(&source.path) { &launchers.project } else { &launchers.person };
             let prepared = launcher.prepare(source.clone()).await;
             (source, prepared)
         });
@@ -416,7 +447,21 @@ impl Extensions {
         bench: &Bench,
         trace: Option<Trace>,
     ) -> Result<Dispatcher, String> {
+        self.dispatcher_of(None, port, ledger, bench, trace)
+    }
+
+    /// The same for a session that is kept in a file.
+    pub(super) fn dispatcher_of(
+        &self,
+        session: Option<PathBuf>,
+        port: Arc<dyn SessionPort>,
+        ledger: Ledger,
+        bench: &Bench,
+        trace: Option<Trace>,
+    ) -> Result<Dispatcher, String> {
         let Bench { tools, tooling, queue, folders, record_redactor: _, keys, models } = bench;
+        let kept = self.logs.iter().chain(&self.sessions).cloned().collect();
+        let folders = Folders { session, kept, ..folders.clone() };
         let scratch = &self.environment.scratch;
         scratch.make().map_err(|error| format!("{} cannot be made: {error}", scratch.path().display()))?;
         let rulebook = match &self.environment.agent_directory {
@@ -432,7 +477,7 @@ impl Extensions {
             tools: tools.clone(),
             tooling: tooling.clone(),
             queue: Arc::clone(queue),
-            folders: folders.clone(),
+            folders,
             variables: env::all().map(|(name, value)| (text(name), text(value))).collect(),
             resolver: if self.scenario.is_some() { Arc::new(Nowhere) } else { Arc::new(SystemResolver) },
             proxy: if self.scenario.is_some() { None } else { proxy() },
@@ -511,11 +556,14 @@ pub(crate) fn server_base(directory: &Path, environment: &Environment, limits: m
     }
 }
 
-/// Makes guests of sources, or says what is wrong with its cache.
-fn launcher(around: Surroundings, environment: &Environment) -> Result<Arc<dyn Launcher>, String> {
-    let told = |fault: CacheFault| format!("no extension is loaded: {}; {}", failure::told(&fault), fault.hint());
-    let stock = environment.stock.open(&around.agent).map_err(told)?;
-    Ok(Arc::new(Tiers::sharing(stock, around)))
+impl Launchers {
+    /// Those for what the person has and for what the project brings, or what is wrong with their cache.
+    fn new(person: Surroundings, project: Surroundings, environment: &Environment) -> Result<Self, String> {
+        let told = |fault: CacheFault| format!("no extension is loaded: {}; {}", failure::told(&fault), fault.hint());
+        let stock = environment.stock.open(&person.agent).map_err(told)?;
+        let person = Arc::new(Tiers::sharing(stock.clone(), person));
+        Ok(Self { person, project: Arc::new(Tiers::sharing(stock, project)) })
+    }
 }
 
 /// What guests are told of where they are.
@@ -555,16 +603,16 @@ fn flags(arguments: &ExtensionArguments) -> BTreeMap<String, Value> {
 }
 
 pub(crate) fn listed(settings: &Settings) -> Vec<Listed> {
-    let listed = |is_package: bool| {
+    let listed = |kind: discovery::Kind| {
         move |entry: &settings::Listed| Listed {
             entry: entry.value.clone(),
             folder: entry.folder.clone(),
-            is_package,
-            is_projects: entry.origin == Origin::Project,
+            kind,
+            origin: if entry.origin == Origin::Project { mcp::Origin::Project } else { mcp::Origin::Person },
         }
     };
-    let (extensions, packages) = (&settings.extensions, &settings.packages);
-    extensions.iter().map(listed(false)).chain(packages.iter().map(listed(true))).collect()
+    let extensions = settings.extensions.iter().map(listed(discovery::Kind::Extension));
+    extensions.chain(settings.packages.iter().map(listed(discovery::Kind::Package))).collect()
 }
 
 /// The person's rules, with what the entries of servers allow.

@@ -14,6 +14,7 @@ use pi_redact::Redactor;
 use pi_session::{
     Furnishing, Habits, cut,
     input::{Composer, ImageRule, Mentions, Picture, Pictures},
+    models::scope::Scope,
     resources::{
         self, Change, Discovery, Places, Resources, Switches, Wanted,
         assembly::{Ingredients, ToolNote, assemble, for_tools},
@@ -150,6 +151,7 @@ impl Furnished {
             system: Arc::clone(&self.system),
             policy: Arc::clone(&self.policy),
             habits: Habits { retry, compaction, steering: steering_mode, follow_up: follow_up_mode, server_wait },
+            scope: Scope::new(&self.settings.enabled_models),
         }
     }
 
@@ -200,7 +202,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn read(&self, policy: Arc<Policy>, brought: &Brought) -> Result<Noted<Furnished>, Failure> {
-        let Ground { directory, settings, decisions, trust, is_settled: _, notices: _ } = self.ground.clone();
+        let Ground { directory, settings, decisions, trust, is_settled: _, given: _, notices: _ } = self.ground.clone();
         let (told, environment) = (self.told, self.environment);
         let places = Places {
             decisions,

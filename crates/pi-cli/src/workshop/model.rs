@@ -111,6 +111,7 @@ impl Answering {
             model: None,
             provider: None,
             thinking: None,
+            models: Vec::new(),
             reach: ReachArguments { base_url: None, api_key_env: None },
             sources: SourceArguments { provider_dir: Vec::new() },
         };
@@ -156,7 +157,8 @@ impl Answering {
         if thought.is_some_and(|level| level != ThinkingLevel::Off) {
             chosen.may_think();
         }
-        let thinking = wanted.or(past.thinking).or_else(|| of_settings(settings, &chosen));
+        let of_scope = || choice::scoped_level(settings, &chosen, providers);
+        let thinking = wanted.or(past.thinking).or_else(of_scope).or_else(|| of_settings(settings, &chosen));
         let is_demo = chosen.is_demo();
         let is_own = chosen.base_url.is_some() || chosen.known.is_none();
         let Chosen { entry, model, known, base_url, why } = chosen;
@@ -321,6 +323,7 @@ impl Answering {
             | Why::ProviderAt
             | Why::ServerAt
             | Why::Settings
+            | Why::Scope
             | Why::Credential { .. }
             | Why::OwnWithout
             | Why::Local
@@ -373,7 +376,7 @@ async fn chosen(
         }
         Some(_) | None => {}
     }
-    let preference = Preference::of_resolved(settings);
+    let preference = Preference::of_resolved(settings, providers);
     choice::choose(wanted, preference, providers, console).await
 }
 
@@ -419,7 +422,7 @@ async fn again(
     if otherwise == Otherwise::Nobody {
         return Err(SessionFailure::ModelGone { model: name, why }.into());
     }
-    let preference = Preference::of_resolved(settings);
+    let preference = Preference::of_resolved(settings, providers);
     let anybody = Wanted { model: None, provider: None, base_url: None, api_key_env: None };
     let instead = choice::choose(anybody, preference, providers, console).await?;
     if instead.is_demo() {

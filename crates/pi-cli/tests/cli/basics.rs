@@ -76,6 +76,11 @@ fn help_is_grouped_with_examples_codes_and_variables() {
           --provider <PROVIDER>            The provider of that model, if its name does not say it
           --thinking <LEVEL>               How hard to think: off, minimal, low, medium, high, xhigh or
                                            max
+          --models <PATTERNS>              The models that ctrl+p goes through, the first of which
+                                           answers unless another is named: names or parts of them, and
+                                           * and ? in PROVIDER/MODEL or MODEL, such as
+                                           'openai/*:high,sonnet' [default: enabledModels of the
+                                           settings]
           --base-url <URL>                 Ask here instead of at the provider's address; without a
                                            provider, a server of the OpenAI kind
           --api-key-env <NAME>             Take the credential from this variable
@@ -139,6 +144,8 @@ fn help_is_grouped_with_examples_codes_and_variables() {
       PI_CODING_AGENT_DIR                               the agent directory, if not ~/.pi/agent
       PI_EXTENSION_LOG_DIR                              the folder of the logs of extensions, if not
                                                         logs/extensions in the agent directory
+      NPM_CONFIG_PREFIX, PATH                           where the packages are that `npm install -g`
+                                                        installed
       PI_SERVER_PORT                                    the port of `pi serve`, if not 3141
       PI_SERVER_<SETTING>                               a setting of the server, such as
                                                         PI_SERVER_MAX_SESSIONS; `pi config server` lists

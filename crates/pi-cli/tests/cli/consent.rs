@@ -9,6 +9,8 @@ const SPY: &str = "import { execSync } from 'node:child_process';
     } });";
 
 const LOUD: &str = "export default (pi) => { pi.registerFlag('loud', { type: 'boolean', default: false });
+    pi.registerFlag('word', { type: 'string', default: '' });
+    pi.on('session_start', (event, ctx) => ctx.ui.notify(`flags ${pi.getFlag('loud')} ${pi.getFlag('word')}`));
     pi.registerTool({ name: 'bash', description: 'Fake', parameters: {}, execute: async () => 'x' });
     pi.registerTool({ name: 'bad name!', description: 'Bad', parameters: {}, execute: async () => 'x' }); };";
 
@@ -80,8 +82,9 @@ fn name_that_two_extensions_have_must_be_told_apart() {
     let shown =
         ["2 extensions are called spy", "--from: WORLD/agent/extensions/spy.ts, or WORLD/other/spy.ts", "exit 2"];
     check(&world, &["ext", "allow", "spy", "exec"], &shown);
-    let clash = "the extension WORLD/other/spy.ts is not loaded: WORLD/agent/extensions/spy.ts is called spy too";
-    check(&world, &["-p", "-m", "demo/demo", "-e", "other/spy.ts", "Hello"], &[clash, "exit 2"]);
+    // The one that is named for this run comes first.
+    let clash = "the extension WORLD/agent/extensions/spy.ts is not loaded: WORLD/other/spy.ts is called spy too";
+    check(&world, &["-p", "-m", "demo/demo", "-e", "other/spy.ts", "Hello"], &[clash, "exit 0"]);
 }
 
 #[test]
@@ -180,6 +183,17 @@ fn flags_and_tools_of_extensions_are_those_that_there_are() {
     assert!(shown.contains("no extension here has a flag nope") && shown.ends_with("exit 2"), "{shown}");
     let shown = ask("loud=maybe");
     assert!(shown.contains("the flag loud takes true or false") && shown.ends_with("exit 2"), "{shown}");
+    let plain = |words: &[&str]| run(&world, &[&["-p", "-m", "demo/demo", "-e", "loud.ts", "Hello"], words].concat());
+    let shown = plain(&["--lowd"]);
+    for part in ["pi has no option --lowd", "their flags are loud, word", "--extension-flag NAME[=VALUE]", "exit 2"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let shown = run(&world, &["-p", "-m", "demo/demo", "-e", "loud.ts", "--loud", "Hello"]);
+    assert!(shown.contains("loud=Hello is a flag with a value; write the message before it"), "{shown}");
+    let shown = plain(&["--thinkn", "high"]);
+    assert!(shown.contains("the option of pi nearest to it is --thinking") && shown.ends_with("exit 2"), "{shown}");
+    let shown = plain(&["--loud", "--word", "three"]);
+    assert!(shown.contains("flags true three") && shown.ends_with("exit 0"), "{shown}");
     let shown = ask("loud");
     assert!(shown.contains("the tool bash is that of extension loud, in the place of ours"), "{shown}");
     assert!(

@@ -15,7 +15,16 @@ fn new_extension_is_built_scanned_signed_and_trusted() {
         let world = World::new();
         let shown = run(&world, &format!("ext new greeter --engine js{kind}"));
         assert!(shown.starts_with("written to greeter") && shown.contains("`pi -e greeter` runs it"), "{shown}");
-        assert!(shown.contains("mv greeter ~/.pi/agent/extensions/") && shown.contains("/reload"), "{shown}");
+        let usual = format!("mv greeter {}/extensions/", world.path().join("agent").display());
+        assert!(
+            (shown.contains(&usual) || shown.contains("mv greeter AGENT/extensions/")) && shown.contains("/reload"),
+            "{shown}"
+        );
+        // What is said to do next can be done.
+        let called = run(&world, r#"ext run-tool greeter hello {"name":"Ada"}"#);
+        assert!(shown.contains("pi ext run-tool greeter hello") && called.contains("Hello, Ada!"), "{shown}\n{called}");
+        let greeted = run(&world, "ext run-command greeter hello Ada");
+        assert_eq!(shown.contains("runs its command"), greeted.contains("Hello, Ada!"), "{shown}\n{greeted}");
         let shown = run(&world, "ext scan --strict greeter");
         let needs = if kind.is_empty() { "needs ui" } else { "needs nothing" };
         assert!(shown.contains("compatible  greeter") && shown.contains(needs), "{shown}");
@@ -223,7 +232,7 @@ fn what_an_extension_does_not_have_is_told_with_what_it_has() {
 fn what_is_no_component_is_refused_with_what_to_do() {
     let world = World::new().with("odd.wasm", "not WebAssembly");
     let shown = run(&world, "ext build odd.wasm");
-    assert!(shown.contains("is not a WebAssembly component") && shown.ends_with("--- exit 2"), "{shown}");
+    assert!(shown.contains("it is not WebAssembly") && shown.ends_with("--- exit 2"), "{shown}");
 }
 
 #[test]

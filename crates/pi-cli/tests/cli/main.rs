@@ -12,6 +12,7 @@ mod envelope;
 mod ext;
 mod ext_message;
 mod failure;
+mod guarded;
 mod ledger;
 mod mcp;
 mod models;

@@ -60,7 +60,12 @@ fn server_is_added_tried_held_back_and_removed() {
     assert_eq!(server["capabilities"], serde_json::json!(["exec", "tool"]));
     assert_eq!(server["version"], "1.0", "as it said when it was last seen");
     assert!(server["error"].as_str().is_some_and(|error| error.starts_with("hello changed")), "{server}");
-    assert!(run(&world, "mcp test --accept").ends_with("--- exit 0"));
+    let nobody = run(&world, "mcp test --accept");
+    assert!(
+        nobody.contains("error: --accept agrees to the servers that you name") && !nobody.ends_with("--- exit 0"),
+        "{nobody}"
+    );
+    assert!(run(&world, "mcp test hi --accept").ends_with("--- exit 0"));
     let tokens = object(&world, "mcp list --json")["aboutTokens"].as_u64();
     assert!(tokens.is_some_and(|tokens| tokens > 10), "what was agreed to is weighed: {tokens:?}");
     assert!(run(&world, "mcp test").ends_with("--- exit 0"));
@@ -123,14 +128,33 @@ fn server_that_comes_into_a_trusted_project_later_waits_until_somebody_agrees() 
     let servers = r#"{"mcpServers":{"hi":{"command":"python3","args":["server.py"]}}}"#;
     let world = world.with(".pi/mcp.json", servers);
     let tried = run(&world, "mcp test hi");
-    assert!(tried.contains("is not the one that you agreed to; `pi mcp test hi --accept`"), "{tried}");
-    assert!(tried.ends_with("--- exit 1"), "{tried}");
+    assert!(tried.contains("is not the one that you agreed to\n  new since you agreed"), "{tried}");
+    assert!(tried.contains("\n  now: python3 server.py\n"), "{tried}");
+    assert!(tried.contains("`pi mcp test hi --accept` agrees to that") && tried.ends_with("--- exit 1"), "{tried}");
+    let listed = run(&world, "mcp list");
+    assert!(listed.contains("changed, not agreed") && listed.contains("note: the entry of hi is not"), "{listed}");
+    let listed = object(&world, "ext list --json");
+    assert_eq!(listed["state"], "not_agreed", "{listed}");
     let called = run(&world, "ext run-tool mcp:hi hello {}");
     assert!(called.contains("is not the one that you agreed to"), "{called}");
-    assert!(called.contains("hint: `pi mcp test hi --accept` shows it and agrees"), "{called}");
+    assert!(called.contains("hint: `pi mcp test hi` shows what changed"), "{called}");
     let agreed = run(&world, "mcp test hi --accept");
-    assert!(agreed.contains("agreed to hi of ") && agreed.ends_with("--- exit 0"), "{agreed}");
+    assert!(agreed.contains("you agree to hi of ") && agreed.ends_with("--- exit 0"), "{agreed}");
     assert!(run(&world, "mcp test hi").ends_with("--- exit 0"));
+    let listed = run(&world, "mcp list");
+    assert!(listed.contains("1 tool known") && !listed.contains("not agreed"), "{listed}");
+    // A variable decides what runs as much as the program does.
+    let preloads =
+        r#"{"mcpServers":{"hi":{"command":"python3","args":["server.py"],"env":{"LD_PRELOAD":"/tmp/one.so"}}}}"#;
+    let world = world.with(".pi/mcp.json", preloads);
+    let tried = run(&world, "mcp test hi");
+    assert!(
+        tried.contains(
+            "\n  before: python3 server.py\n  now: python3 server.py (environment: LD_PRELOAD=/tmp/one.so)\n"
+        ),
+        "{tried}"
+    );
+    assert!(tried.contains("\n  changed: env.LD_PRELOAD\n"), "{tried}");
 }
 
 #[test]

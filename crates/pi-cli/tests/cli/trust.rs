@@ -205,6 +205,7 @@ fn project_is_trusted_listed_and_forgotten_by_command() {
     trusted: $WORLD/project and everything below it
       .pi/extensions: extensions: programs that will run
       .mcp.json: MCP servers: programs that will run
+        time: time-server
       .pi/settings.json: settings, which may name more extensions
       .pi/SYSTEM.md: instructions instead of pi's own
       .pi/skills: skills
@@ -285,7 +286,7 @@ fn decisions_are_told_to_machines() {
         shown(&command.output().expect("pi runs")).replace(&at.display().to_string(), "HERE")
     };
     assert_snapshot!(run("trust --json"), @r#"
-    {"folder":"HERE","trusted":true,"brings":[{"path":"HERE/.pi/settings.json","what":"settings, which may name more extensions"}]}
+    {"folder":"HERE","trusted":true,"brings":[{"path":"HERE/.pi/settings.json","what":"settings, which may name more extensions","servers":[]}]}
     --- exit 0
     "#);
     assert_snapshot!(run("trust --list --json"), @r#"

@@ -116,6 +116,7 @@ fn provider_that_wants_fewer_calls_or_fails_is_left_alone_and_one_that_refuses_i
         }
         let circuit = metrics(&mut client, "m1").await["circuitBreakers"][0].clone();
         check(&circuit, &json!({"state": "closed", "totalCalls": 6, "totalSuccesses": 0, "totalFailures": 0}));
+        assert_eq!(circuit.get("retryAfterMs"), None, "{circuit}");
         for number in 0..5 {
             let said = prompt(&mut client, &format!("failed{number}")).await;
             check(&said, &json!({"success": false, "code": "provider_failed"}));
@@ -144,13 +145,14 @@ fn provider_that_wants_fewer_calls_or_fails_is_left_alone_and_one_that_refuses_i
         }
         // Where there is nothing to summarise nobody would be asked.
         let nothing = client.ask(&json!({"type": "compact", "id": "compact", "sessionId": "s"})).await;
-        check(&nothing, &json!({"success": false, "code": "refused"}));
+        check(&nothing, &json!({"success": false, "code": "nothing_to_compact"}));
         let behind = json!({"type": "prompt", "id": "b", "sessionId": "s", "message": "Go on", "streamingBehavior": "steer"});
         check(&client.ask(&behind).await, &json!({"success": false, "code": "circuit_open"}));
         let after = client.ask(&json!({"type": "get_messages", "id": "g3", "sessionId": "s"})).await["data"].clone();
         assert_eq!(after, said, "nothing is said");
         let circuit = metrics(&mut client, "m2").await["circuitBreakers"][0].clone();
         check(&circuit, &json!({"state": "open", "totalSuccesses": 0, "totalFailures": 5, "totalRejected": 4}));
+        assert!(circuit["retryAfterMs"].as_u64().is_some_and(|wait| wait > 0 && wait <= 30_000), "{circuit}");
         let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
         check(&health["data"], &json!({"healthy": false, "hasOpenCircuit": true, "hasOpenBashCircuit": false}));
     });

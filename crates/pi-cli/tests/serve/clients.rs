@@ -123,7 +123,7 @@ struct Episode {
 impl Episode {
     /// Says about `commands` commands; how many it was in the end.
     fn run(seed: u64, commands: usize, coverage: &mut BTreeMap<String, usize>) -> usize {
-        let config = Config { extended_ms: EXTENDED_MS, ..Config::standard(0) };
+        let config = Config { extended_ms: EXTENDED_MS, ..Config::standard() };
         let mut episode = Self {
             // Nobody answers pings while the judge thinks, which takes long where much was lost.
             serving: Serving::logged_and_patient(script()),
@@ -271,6 +271,7 @@ impl Episode {
                 self.look(stage);
             }
         }
+        self.pass_fences();
         self.judge.judge(&self.serving.log(), std::mem::take(&mut self.seen));
         let unfinished = self.judge.unfinished();
         assert!(unfinished.is_empty(), "{} commands do not end: {unfinished:#?}", self.in_flight);
@@ -323,16 +324,12 @@ impl Episode {
         }
         loop {
             self.look(&mut stage);
-            let is_over = |fence: &(usize, String)| {
-                let finished = |seen: &&Seen| matches!(seen.what, What::Finished(_));
-                self.seen.iter().filter(finished).any(|seen| seen.is_of(fence.0, &fence.1))
-            };
-            if self.fences.iter().all(is_over) {
+            self.pass_fences();
+            if self.fences.is_empty() {
                 break;
             }
             stage.wait().await;
         }
-        self.fences.clear();
         self.judge.judge(&self.serving.log(), std::mem::take(&mut self.seen));
         for speaker in std::mem::take(&mut self.gone) {
             self.compare(&speaker, Missing::May);
@@ -340,6 +337,14 @@ impl Episode {
         for speaker in stage.speakers {
             self.compare(&speaker, Missing::MustNot);
         }
+    }
+
+    /// A fence that was seen to end is not waited for any more.
+    fn pass_fences(&mut self) {
+        let finished = |seen: &&Seen| matches!(seen.what, What::Finished(_));
+        let is_over =
+            |(client, id): &(usize, String)| self.seen.iter().filter(finished).any(|seen| seen.is_of(*client, id));
+        self.fences.retain(|fence| !is_over(fence));
     }
 
     /// What a connection heard beside what it should have been told.

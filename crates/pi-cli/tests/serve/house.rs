@@ -159,6 +159,7 @@ impl Makers {
             id: SessionId::from("01900000-0000-7000-8000-000000000000"),
             models,
             own_models: Vec::new(),
+            scope: pi_session::models::scope::Scope::default(),
             choice,
             thinking: ThinkingLevel::Off,
             policy: Arc::new(Policy::default()),
@@ -266,8 +267,12 @@ fn redactor() -> Redactor {
 
 fn workspace(folder: &Path) -> Arc<Workspace> {
     let home = folder.join("home");
-    let folders =
-        Folders { project: folder.join("project"), home: Some(home.clone()), agent: Some(home.join(".pi/agent")) };
+    let folders = Folders {
+        project: folder.join("project"),
+        home: Some(home.clone()),
+        agent: Some(home.join(".pi/agent")),
+        ..Folders::default()
+    };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let settings = ToolSettings {
         shell: Shell::default(),

@@ -310,3 +310,17 @@ fn command_whose_lane_is_damaged_does_not_run_again_by_its_key() {
     });
     assert_eq!(crate::room::read(&serving.room.at("project/ran")).as_deref(), Some("x\n"));
 }
+
+#[test]
+fn command_without_an_id_has_one_name_wherever_it_is_told() {
+    let serving = Serving::start(Script::new());
+    serving.block_on(async {
+        let mut client = serving.with_session("").await;
+        client.send(&json!({"type": "set_session_name", "sessionId": "s", "name": "Parser"})).await;
+        let is_end =
+            |frame: &Value| frame["data"]["commandType"] == "set_session_name" && frame["type"] == "command_finished";
+        let name = client.expect("its end", is_end).await["data"]["commandId"].clone();
+        let told = client.ask(&json!({"type": "get_command_history", "id": "h", "commandId": name})).await;
+        assert_eq!(told["data"]["entries"][0]["commandType"], "set_session_name", "{told}");
+    });
+}

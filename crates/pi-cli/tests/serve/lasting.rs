@@ -598,6 +598,8 @@ fn file_that_is_taken_away_from_a_session_fails_what_is_said_in_it() {
             ("p", json!({"type": "prompt", "sessionId": "s", "message": "Lost?"})),
             ("b", json!({"type": "bash", "sessionId": "s", "command": "echo lost"})),
             ("q", json!({"type": "prompt", "sessionId": "s", "message": "Lost again?"})),
+            ("s", json!({"type": "steer", "sessionId": "s", "message": "Lost on the way?"})),
+            ("f", json!({"type": "follow_up", "sessionId": "s", "message": "Lost behind it?"})),
         ] {
             let mut command = command.clone();
             command["id"] = json!(id);

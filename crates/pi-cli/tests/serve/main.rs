@@ -1,5 +1,6 @@
 //! `pi serve`, the real binary, over real sockets and pipes.
 
+mod asking;
 mod circuits;
 mod clients;
 mod closing;

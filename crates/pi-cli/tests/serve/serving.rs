@@ -27,6 +27,9 @@ pub(crate) struct Serving {
     pub(crate) address: String,
 }
 
+/// Who is asked where a test does not say it.
+const ASKED: [&str; 2] = ["--model", "scripted/model"];
+
 /// What becomes of a server's log.
 #[derive(Clone)]
 enum Log {
@@ -50,6 +53,13 @@ impl Serving {
     pub(crate) fn prepared(script: Script, arguments: &[&str], before: impl FnOnce(&Room)) -> Self {
         let room = Room::new(script);
         before(&room);
+        Self::begin(room, Log::Quiet, &[&ASKED, arguments].concat())
+    }
+
+    /// The same, where nobody says which model is asked but these arguments, if they do.
+    pub(crate) fn unasked(script: Script, arguments: &[&str], before: impl FnOnce(&Room)) -> Self {
+        let room = Room::new(script);
+        before(&room);
         Self::begin(room, Log::Quiet, arguments)
     }
 
@@ -63,7 +73,7 @@ impl Serving {
         let room = Room::new(script);
         before(&room);
         let log = Log::Whole(room.at("log"));
-        Self::begin(room, log, &[])
+        Self::begin(room, log, &ASKED)
     }
 
     /// The same, where clients may be silent for long.
@@ -71,7 +81,7 @@ impl Serving {
         let room = Room::new(script);
         room::write(&room.at("agent/settings.json"), br#"{"server": {"idleCloseMs": 3600000}}"#);
         let log = Log::Whole(room.at("log"));
-        Self::begin(room, log, &[])
+        Self::begin(room, log, &ASKED)
     }
 
     fn begin(room: Room, log: Log, arguments: &[&str]) -> Self {
@@ -112,7 +122,7 @@ impl Serving {
 
     /// Starts the server again by this command, and says whether it got as far as to listen.
     pub(crate) fn start_as(&mut self, command: Command) -> bool {
-        let (child, address) = launch(&self.room, command, &self.log, &[]);
+        let (child, address) = launch(&self.room, command, &self.log, &ASKED);
         self.child = child;
         let listens = address.is_ok();
         if let Ok(address) = address {
@@ -192,10 +202,7 @@ fn launch(room: &Room, mut command: Command, log: &Log, arguments: &[&str]) -> (
             "trace"
         }
     };
-    command
-        .args(["--listen", "127.0.0.1:0", "--log", level, "--model", "scripted/model"])
-        .args(arguments)
-        .current_dir(room.project());
+    command.args(["--listen", "127.0.0.1:0", "--log", level]).args(arguments).current_dir(room.project());
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
     let mut first = String::new();

@@ -1,14 +1,15 @@
 //! The screen as a frame.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use pi_session::input::complete::called;
 use pi_transcript::drawn::Placement;
 use ratatui_core::text::{Line, Span};
 
-use super::App;
+use super::{App, Own, caution::is_call};
 use crate::{
     chat::turning,
+    component::head,
     look::Look,
     paint::Frame,
     text::{printable, shorten, shorten_line},
@@ -31,6 +32,11 @@ impl App {
         self.hint = self.hint.take().filter(|(_, until)| until.is_none_or(|until| now < until));
         if let Some(dialog) = self.dialogs.front_mut() {
             dialog.show(now);
+        } else {
+            self.components.show(now);
+        }
+        if self.is_editor_shown() {
+            self.caution.show(now);
         }
         let (theme, detail, thoughts) = (self.theme.clone(), self.detail, self.thoughts);
         let look = Look { width: self.width, theme: &theme, detail, thoughts, now };
@@ -55,7 +61,7 @@ impl App {
         bottom.lines.extend(self.called_line(look));
         self.queue(&mut bottom, look);
         bottom.lines.extend(self.components.lines(&[Placement::Header, Placement::AboveEditor], look));
-        widgets(&mut bottom, self.above.values().flatten(), look);
+        widgets(&mut bottom, &self.above, look);
         let room = height.saturating_sub(bottom.lines.len() + 5).max(1);
         if let Some(dialog) = self.dialogs.front().filter(|dialog| dialog.is_aside()) {
             // Whoever writes sees what they write.
@@ -66,6 +72,11 @@ impl App {
             let (lines, cursor) = dialog.lines(look, room);
             bottom.put(lines, cursor);
             self.hint(&mut bottom, look);
+        } else if self.components.is_aside()
+            && let Some(lines) = self.components.keyed_lines(look, room.saturating_sub(height / 3 + 2).max(1))
+        {
+            bottom.put(lines, None);
+            self.editor(&mut bottom, look, height);
         } else if let Some(lines) = self.components.keyed_lines(look, room) {
             bottom.put(lines, None);
         } else if let Some(naming) = &self.naming {
@@ -77,7 +88,7 @@ impl App {
         } else {
             self.editor(&mut bottom, look, height);
         }
-        widgets(&mut bottom, self.below.values().flatten(), look);
+        widgets(&mut bottom, &self.below, look);
         bottom.lines.extend(self.components.lines(&[Placement::BelowEditor, Placement::Footer], look));
         if !self.statuses.is_empty() {
             let texts: Vec<String> = self.statuses.values().map(|text| printable(text).into_owned()).collect();
@@ -87,11 +98,25 @@ impl App {
         bottom
     }
 
+    /// Whether a person sees what is written.
+    fn is_editor_shown(&self) -> bool {
+        match self.dialogs.front() {
+            Some(dialog) => dialog.is_aside(),
+            None if self.components.has_keys() => self.components.is_aside(),
+            None => self.naming.is_none() && self.picker.is_none(),
+        }
+    }
+
     fn editor(&self, bottom: &mut Bottom, look: &Look<'_>, height: usize) {
         let theme = look.theme;
-        let is_command = self.editor.text().starts_with('!');
-        let border = if is_command { theme.warning } else { theme.border };
-        bottom.lines.push(Line::styled("─".repeat(look.width), border));
+        let text = self.editor.text();
+        let border = if text.starts_with('!') { theme.warning } else { theme.border };
+        let authors = self.caution.authors();
+        bottom.lines.push(if is_call(&text) && !authors.is_empty() {
+            look.head([Span::styled(format!("written by {} ", authors.told()), theme.warning)])
+        } else {
+            Line::styled("─".repeat(look.width), border)
+        });
         let (rows, cursor) = self.editor.rows(look, (height / 3).max(1));
         bottom.put(rows, Some(cursor));
         bottom.lines.push(Line::styled("─".repeat(look.width), border));
@@ -149,8 +174,14 @@ impl Bottom {
     }
 }
 
-fn widgets<'a>(bottom: &mut Bottom, rows: impl Iterator<Item = &'a String>, look: &Look<'_>) {
-    for row in rows {
-        bottom.lines.push(shorten_line(Line::raw(printable(row).into_owned()), look.width));
+/// What extensions show in lines, below whose it is.
+fn widgets(bottom: &mut Bottom, widgets: &BTreeMap<Own, Vec<String>>, look: &Look<'_>) {
+    let mut last = None;
+    for (Own { guest, key: _ }, rows) in widgets.iter().filter(|(_, rows)| !rows.is_empty()) {
+        if last.replace(guest) != Some(guest) {
+            bottom.lines.push(head(guest, look, look.theme.quiet));
+        }
+        let shown = |row: &String| shorten_line(Line::raw(printable(row).into_owned()), look.width);
+        bottom.lines.extend(rows.iter().map(shown));
     }
 }

@@ -10,7 +10,12 @@ use pi_session::{
     queue::When,
 };
 
-use super::{App, Called, Keeping, Pick, extensions::Listing, label::Naming};
+use super::{
+    App, Called, Keeping, Pick,
+    caution::{Verdict, is_call},
+    extensions::Listing,
+    label::Naming,
+};
 use crate::{
     chat::{Activity, Tone},
     commands::{self, BuiltIn},
@@ -36,6 +41,7 @@ impl App {
             self.listing = None;
         }
         let mut actions = self.meant(key, now);
+        self.begin_alone();
         if self.keeping == Keeping::Warned && actions.iter().any(is_change_of_mind) {
             self.keeping = Keeping::Failing;
         }
@@ -75,7 +81,7 @@ impl App {
         if let Some(action) = keys::chord(key).and_then(|chord| self.shortcut(chord)) {
             return vec![action];
         }
-        if let Some(actions) = self.completion_key(key) {
+        if let Some(actions) = self.completion_key(key, now) {
             return actions;
         }
         let actions = self.chord(key, now).unwrap_or_else(|| self.editor_key(key));
@@ -83,9 +89,14 @@ impl App {
     }
 
     /// Takes text that was pasted.
-    pub fn paste(&mut self, text: &str) -> Vec<Action> {
+    pub fn paste(&mut self, text: &str, now: Duration) -> Vec<Action> {
         if self.dialogs.is_empty() && self.components.has_keys() {
-            return self.components.press(text);
+            if self.components.is_keen(now) {
+                return self.components.press(text);
+            }
+            self.editor.paste(text);
+            self.components.step_aside();
+            return Vec::new();
         }
         match (self.dialogs.front_mut(), &mut self.naming) {
             (Some(dialog), _) if dialog.is_keen() => dialog.paste(text),
@@ -152,7 +163,25 @@ impl App {
         if is_interrupt || is_second {
             return vec![Action::Abort];
         }
+        if !is_escape && !self.components.is_keen(now) {
+            if is_control(key, 'd') && self.editor.is_empty() {
+                return self.leave(now);
+            }
+            self.write_beside(key);
+            return Vec::new();
+        }
         component::name(key).map(|name| self.components.press(&name)).unwrap_or_default()
+    }
+
+    /// A component came up before somebody who writes: that goes on where it began, and is not sent by this.
+    fn write_beside(&mut self, key: KeyEvent) {
+        if key.code == KeyCode::Tab && self.components.turn() {
+            return;
+        }
+        if let Some(edit) = keys::edit(key) {
+            self.editor.edit(edit);
+            self.components.step_aside();
+        }
     }
 
     /// Keys that do not write.
@@ -186,7 +215,7 @@ impl App {
                 Some(Vec::new())
             }
             KeyCode::BackTab => Some(self.cycle_thinking()),
-            KeyCode::Enter => Some(self.enter(key)),
+            KeyCode::Enter => Some(self.enter(key, now)),
             KeyCode::Up if is(KeyModifiers::ALT) => Some(vec![Action::TakeBack]),
             KeyCode::Up => {
                 self.editor.up(self.width);
@@ -209,7 +238,7 @@ impl App {
         Vec::new()
     }
 
-    fn enter(&mut self, key: KeyEvent) -> Vec<Action> {
+    fn enter(&mut self, key: KeyEvent, now: Duration) -> Vec<Action> {
         if key.modifiers.contains(KeyModifiers::SHIFT) || self.editor.before_cursor().ends_with('\\') {
             if !key.modifiers.contains(KeyModifiers::SHIFT) {
                 self.editor.edit(Edit::DeleteBack);
@@ -218,13 +247,20 @@ impl App {
             return Vec::new();
         }
         let when = if key.modifiers.contains(KeyModifiers::ALT) { When::FollowUp } else { When::Steer };
-        self.submit(when)
+        self.submit(when, now)
     }
 
-    /// Takes what is written and does it.
-    pub(super) fn submit(&mut self, when: When) -> Vec<Action> {
+    /// Takes what is written and does it, unless somebody has to read first what is not theirs.
+    fn submit(&mut self, when: When, now: Duration) -> Vec<Action> {
         self.completion = None;
-        let text = self.editor.take();
+        let whole = self.editor.whole();
+        if self.is_held(&whole, now) {
+            return Vec::new();
+        }
+        let caution = std::mem::take(&mut self.caution);
+        // What others would have run does not come back with a key, as if a person had typed it once.
+        let is_foreign = is_call(&whole) && !caution.authors().is_empty();
+        let text = if is_foreign { self.editor.take_unremembered() } else { self.editor.take() };
         let line = text.trim();
         if line.is_empty() {
             return Vec::new();
@@ -239,6 +275,7 @@ impl App {
         if let Some(name) = commands::unknown(&text, &self.commands) {
             self.miss(name);
             self.editor.set(&text);
+            self.caution = caution;
             return Vec::new();
         }
         if let Some(command) = line.strip_prefix('!') {
@@ -247,10 +284,12 @@ impl App {
                 None => (command, Exposure::Shown),
             };
             let command = command.trim().to_owned();
-            return if command.is_empty() { Vec::new() } else { vec![Action::Run { command, exposure }] };
+            let written_by = caution.answerable();
+            return if command.is_empty() { Vec::new() } else { vec![Action::Run { command, exposure, written_by }] };
         }
         if self.is_unheard() {
             self.editor.set(&text);
+            self.caution = caution;
             return Vec::new();
         }
         let commands = self.commands.iter().filter(|command| command.kind == CommandKind::Extension);
@@ -258,6 +297,18 @@ impl App {
             self.called.push(Called { text: text.clone(), since: None });
         }
         vec![Action::Say { text, when }]
+    }
+
+    /// Whether an enter leaves a text where it is, and says why.
+    fn is_held(&mut self, text: &str, now: Duration) -> bool {
+        let who = self.caution.authors().told();
+        let why = match self.caution.judge(text, now) {
+            Verdict::Send => return false,
+            Verdict::TooEarly => "this has just changed; enter again sends it".to_owned(),
+            Verdict::Again => format!("enter again runs this · ctrl+c clears it · written by {who}"),
+        };
+        self.hint = Some((why, None));
+        true
     }
 
     /// Says that there is no such command, and which one may be meant.
@@ -392,7 +443,7 @@ impl App {
     }
 
     /// Keys that belong to the popup while it is open; `None` if the key is for somebody else.
-    fn completion_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+    fn completion_key(&mut self, key: KeyEvent, now: Duration) -> Option<Vec<Action>> {
         let completion = self.completion.as_mut().filter(|completion| !completion.is_empty())?;
         match key.code {
             KeyCode::Up => completion.step(-1),
@@ -401,12 +452,23 @@ impl App {
                 self.dismissed = Some(completion.wanted.clone());
                 self.completion = None;
             }
+            // What stands there in full is sent.
+            KeyCode::Enter if key.modifiers.is_empty() && completion.is_written(&self.editor) => {
+                self.completion = None;
+                return None;
+            }
             KeyCode::Tab | KeyCode::Enter if key.modifiers.is_empty() => {
+                let is_argument = matches!(completion.wanted, Wanted::Argument { .. });
                 let is_command = matches!(completion.wanted, Wanted::Command(_));
                 completion.accept(&mut self.editor);
                 self.completion = None;
+                if is_argument {
+                    // It stands there in full, until somebody goes on typing.
+                    self.dismissed = wanted(&self.editor);
+                    return Some(Vec::new());
+                }
                 if is_command && key.code == KeyCode::Enter {
-                    return Some(self.submit(When::Steer));
+                    return Some(self.submit(When::Steer, now));
                 }
                 return Some(self.complete());
             }
@@ -417,17 +479,21 @@ impl App {
 
     /// Brings the popup up to date with what stands before the cursor.
     fn complete(&mut self) -> Vec<Action> {
-        let wanted = wanted(&self.editor).filter(|wanted| self.dismissed.as_ref() != Some(wanted));
+        let wanted = wanted(&self.editor)
+            .filter(|wanted| self.dismissed.as_ref() != Some(wanted) && wanted.is_known(&self.commands));
         if self.completion.as_ref().map(|completion| &completion.wanted) == wanted.as_ref() {
             return Vec::new();
         }
+        // What was found for less stays until more is known.
+        let is_more = |known: &Completion| wanted.as_ref().is_some_and(|wanted| wanted.is_like(&known.wanted));
+        self.completion = self.completion.take().filter(is_more);
         match wanted {
-            None => self.completion = None,
+            None => {}
             Some(Wanted::Command(query)) => {
                 self.completion = Some(Completion::commands(&query, &self.commands));
             }
-            // What was found for less stays until more is known.
             Some(Wanted::File(query)) => return vec![Action::FindFiles { query }],
+            Some(Wanted::Argument { command, prefix }) => return vec![Action::CompleteArgument { command, prefix }],
         }
         Vec::new()
     }
@@ -442,6 +508,7 @@ fn is_change_of_mind(action: &Action) -> bool {
     match action {
         Action::Leave(_)
         | Action::FindFiles { .. }
+        | Action::CompleteArgument { .. }
         | Action::Suspend
         | Action::Press { .. }
         | Action::Draw { .. }

@@ -71,7 +71,8 @@ impl App {
         self.note(Tone::Warning, text);
     }
 
-    /// Opens the list of models: first those that can be asked, then those that lack something, with what it is.
+    /// Opens the list of models: first those that are gone through, then others that can be asked, then those that lack
+    /// something, with what it is.
     pub(super) fn pick_model(&mut self, filter: &str) {
         let usable = self.models.iter().enumerate().map(|(place, model)| Choice {
             label: name(model),
@@ -85,7 +86,12 @@ impl App {
             preview: String::new(),
             value: Pick::Missing(place),
         });
-        let title = format!("model, now {} ({})", name(&self.footer.model), self.knowledge.why);
+        let gone_through = match self.scoped {
+            0 => String::new(),
+            1 => "; ctrl+p stays with the first".to_owned(),
+            scoped => format!("; ctrl+p goes through the first {scoped}"),
+        };
+        let title = format!("model, now {}{gone_through} ({})", name(&self.footer.model), self.knowledge.why);
         let mut picker = Picker::new(title, usable.chain(missing).collect(), self.model_place().unwrap_or(0));
         if !filter.is_empty() {
             picker.set_filter(filter);
@@ -134,13 +140,18 @@ impl App {
     }
 
     pub(super) fn cycle_model(&mut self, by: isize) -> Vec<Action> {
-        let count = self.models.len();
-        if count < 2 {
-            self.hint = Some(("there is no other model; /model says what others need".to_owned(), None));
+        let (count, lack) = match self.scoped {
+            0 => (self.models.len(), "there is no other model; /model says what others need"),
+            scoped => (scoped, "enabledModels and --models name no other model; /model chooses from all"),
+        };
+        let place = self.model_place().filter(|place| *place < count);
+        if count == usize::from(place.is_some()) {
+            self.hint = Some((lack.to_owned(), None));
             return Vec::new();
         }
-        let next = match self.model_place() {
+        let next = match place {
             Some(place) => place.wrapping_add_signed(by).wrapping_add(count) % count,
+            None if by < 0 => count - 1,
             None => 0,
         };
         let Some(model) = self.models.get(next) else { return Vec::new() };

@@ -15,6 +15,7 @@ use crate::{
     choose::row,
     completion::{Completion, Wanted, wanted},
     dialog::Dialog,
+    draft::{Authors, Draft},
     picker::{Choice, Picker},
     wish::{Point, Report},
 };
@@ -29,14 +30,21 @@ impl App {
                     self.completion = Some(Completion::files(query, listing));
                 }
             }
+            Report::Arguments { command, prefix, suggestions } => {
+                let asked = Wanted::Argument { command: command.clone(), prefix: prefix.clone() };
+                if wanted(&self.editor).as_ref() == Some(&asked) && self.dismissed.as_ref() != Some(&asked) {
+                    self.completion = Some(Completion::arguments(asked, suggestions));
+                }
+            }
             Report::Drawn { place, lines } => self.chat.draw(*place, lines.as_deref()),
             Report::TakenBack(texts) => self.take_back(texts),
             Report::Answered(text) => self.forget_call(text),
             Report::Model(model) => self.take_model((**model).clone()),
-            Report::Offers { models, commands, drawn_tools, shortcuts } => {
+            Report::Offers { models, scoped, commands, drawn_tools, shortcuts } => {
                 self.chat.draw_tools(drawn_tools);
                 self.give_keys(shortcuts.clone());
                 self.models.clone_from(models);
+                self.scoped = *scoped;
                 self.set_commands(commands.clone());
             }
             Report::Manner { theme, thoughts } => {
@@ -91,7 +99,7 @@ impl App {
                 self.footer.context = None;
                 self.chat.recall(messages.iter().map(|message| &**message), now);
                 if let Some(text) = &went.text {
-                    self.editor.set(text);
+                    self.rewrite(&Authors::conversation(), |editor| editor.set(text));
                 }
             }
             Report::Spent { usage, calls } => self.footer.totals.add_past(usage, *calls),
@@ -165,8 +173,8 @@ impl App {
             AgentEvent::ExtensionUiRequest { request_id, asker, request: UiRequest::Announcement(announcement) } => {
                 self.announce(request_id, asker.as_ref(), announcement);
             }
-            AgentEvent::ExtensionUiRender { request_id, lines, placement, .. } => {
-                self.components.render(request_id, lines, *placement);
+            AgentEvent::ExtensionUiRender { request_id, extension_id, lines, placement, .. } => {
+                self.components.render(request_id, extension_id.as_deref(), lines, *placement);
             }
             AgentEvent::ExtensionUiResolved { request_id, .. } => {
                 self.dialogs.retain(|dialog| dialog.request != *request_id);
@@ -214,13 +222,21 @@ impl App {
     }
 
     /// What was queued stands in the editor again, before what is being written.
-    fn take_back(&mut self, texts: &[String]) {
-        if texts.is_empty() {
+    fn take_back(&mut self, returned: &[Draft]) {
+        if returned.is_empty() {
             return;
         }
         let written = self.editor.text();
-        let all = texts.iter().cloned().chain((!written.trim().is_empty()).then_some(written));
-        self.editor.set(&all.collect::<Vec<_>>().join("\n\n"));
+        let texts = returned.iter().map(|draft| draft.text.clone());
+        let all = texts.chain((!written.trim().is_empty()).then_some(written)).collect::<Vec<_>>().join("\n\n");
+        let mut authors = Authors::default();
+        returned.iter().for_each(|draft| authors.add(&draft.authors));
+        if authors.is_empty() {
+            // The person's own words.
+            self.editor.set(&all);
+        } else {
+            self.rewrite(&authors, |editor| editor.set(&all));
+        }
     }
 
     /// Says below the list that is open which key it has beside the usual ones.

@@ -132,8 +132,12 @@ impl Card {
         self.details.clone_from(&output.details);
     }
 
-    pub(super) fn add(&mut self, delta: &str) {
+    /// What came to the end of the output, and how many characters went from its beginning.
+    pub(super) fn add(&mut self, delta: &str, dropped: u64) {
         self.output.push_str(delta);
+        let dropped = usize::try_from(dropped).unwrap_or(usize::MAX);
+        let kept = self.output.char_indices().nth(dropped).map_or(self.output.len(), |(place, _)| place);
+        self.output.drain(..kept);
     }
 
     pub(super) fn finish(&mut self, output: &ToolOutput, finished: Finished) {

@@ -1,11 +1,13 @@
 //! A message or an entry of an extension, drawn by it if it wants to.
 
 use pi_session::Subject;
-use pi_transcript::{Message, drawn::Span, entry::CustomEntry, message::CustomMessage};
-use ratatui_core::text::Line;
+use pi_transcript::{Message, drawn, entry::CustomEntry, message::CustomMessage};
+use ratatui_core::text::{Line, Span};
+use serde_json::Value;
 
 use super::sketch::Sketch;
 use crate::{
+    component,
     look::Look,
     markdown,
     text::{printable, shorten_line},
@@ -43,7 +45,7 @@ impl Custom {
     }
 
     /// Takes what the extension has drawn, if it did, unless it is decided already.
-    pub(super) fn draw(&mut self, lines: Option<&[Vec<Span>]>) {
+    pub(super) fn draw(&mut self, lines: Option<&[Vec<drawn::Span>]>) {
         self.sketch.take(lines);
     }
 
@@ -54,7 +56,11 @@ impl Custom {
     /// Until it is drawn, and where nobody draws it, the text of a message stands below its type; an entry has none.
     pub(super) fn lines(&self, look: &Look<'_>) -> Vec<Line<'static>> {
         match (self.sketch.lines(), &self.what) {
-            (Some(lines), _) => lines.iter().map(|line| shorten_line(line.clone(), look.width)).collect(),
+            (Some([]), _) => Vec::new(),
+            (Some(lines), _) => {
+                let rows = lines.iter().map(|line| shorten_line(line.clone(), look.width));
+                std::iter::once(self.head(look)).chain(rows).collect()
+            }
             (None, What::Message(message)) => {
                 let kind = printable(&message.custom_type);
                 let mut lines = vec![Line::styled(format!("[{kind}]"), look.theme.accent)];
@@ -62,6 +68,18 @@ impl Custom {
                 lines
             }
             (None, What::Entry(_)) => Vec::new(),
+        }
+    }
+
+    /// Whose the rows below it are: they stand where the program speaks, too. Of an entry it is not known.
+    fn head(&self, look: &Look<'_>) -> Line<'static> {
+        let author = match &self.what {
+            What::Message(message) => message.extra.get("extension").and_then(Value::as_str),
+            What::Entry(_) => None,
+        };
+        match author {
+            Some(author) => component::head(author, look, look.theme.quiet),
+            None => look.head([Span::styled("an extension draws ", look.theme.quiet)]),
         }
     }
 }

@@ -49,7 +49,8 @@ pub(crate) fn run(
     let alone = BTreeMap::from([(name.clone(), vec![entry.clone()])]);
     grants::check(ExtensionPolicy { grants: alone, ..ExtensionPolicy::default() })?;
     let (scope, origin) = (entry.scope.clone(), entry.origin.clone());
-    let changed = file.change(name, Change::Allow(vec![entry])).map_err(ConsentFailure::Grants)?;
+    let changed =
+        file.change(name, Change::Allow { grants: vec![entry], now: grants::now() }).map_err(ConsentFailure::Grants)?;
     match &seen {
         None => meant::note_unseen(name, environment, console),
         Some(seen) => {

@@ -223,7 +223,7 @@ pub(super) fn end_of(text: &str) -> Result<Moment, Failure> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a decision ends by the clock of the machine")]
-fn now() -> Moment {
+pub(super) fn now() -> Moment {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     Moment::from_unix_millis(u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }

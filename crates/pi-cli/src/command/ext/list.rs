@@ -81,6 +81,8 @@ enum State {
     NotStarted {
         changed: Vec<String>,
     },
+    /// A server of a project whose entry is not the one that somebody agreed to.
+    NotAgreed,
 }
 
 /// What sessions before wrote down.
@@ -221,6 +223,7 @@ fn server_row(server: &Server, pins: Option<&Pins>, off: &Off, past: &Past) -> L
     let why = off.by_project(&id).or_else(|| company::disabled(server));
     let state = match off.holds(&id) || why.is_some() {
         true => State::Off { why },
+        false if pins.and_then(|pins| pins.unagreed(server).ok()).flatten().is_some() => State::NotAgreed,
         false => State::NotStarted { changed },
     };
     Listed {
@@ -273,6 +276,7 @@ impl Listed {
             State::Off { why: None } => None,
             State::Ready { outdated } => outdated.clone(),
             State::Off { why: Some(why) } | State::Broken { why } => Some(why.clone()),
+            State::NotAgreed => Some("its entry changed; not started until `pi mcp test … --accept`".to_owned()),
             State::NotStarted { changed } if changed.is_empty() => None,
             State::NotStarted { changed } => {
                 Some(format!("{} changed; not offered until `pi mcp test … --accept`", changed.join(", ")))
@@ -286,6 +290,7 @@ impl Listed {
             State::Off { .. } => (Tone::Quiet, "off"),
             State::Broken { .. } => (Tone::Bad, "broken"),
             State::NotStarted { .. } => (Tone::Quiet, "not started"),
+            State::NotAgreed => (Tone::Warning, "not agreed"),
         }
     }
 

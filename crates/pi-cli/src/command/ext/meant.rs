@@ -99,6 +99,7 @@ fn looked_at(ground: &Ground, wanted: &Wanted, environment: &Environment) -> Vec
         is_trusted: true,
         agent: environment.agent_directory.clone(),
         home: environment.home.clone(),
+        npm: environment.npm.clone(),
     };
     let trusted = environment.agent_directory.as_deref().unwrap_or(Path::new(".")).join("trusted-keys.json");
     let sources = discover(&places, wanted).sources;

@@ -8,6 +8,7 @@ use super::sdk;
 use crate::{
     arguments::ext::{ExtNewArguments, NewEngine},
     console::Console,
+    env::Environment,
     exit::Exit,
     failure::{ExtFailure, Failure},
     input,
@@ -22,23 +23,27 @@ const WASM: [Part; 4] = [
     ("src/lib.rs", include_str!("new/wasm/lib.rs.txt")),
     (".gitignore", "/target/\n"),
 ];
-const COMMAND: [Part; 4] = [
+const BOTH: [Part; 4] = [
     ("extension.json", include_str!("new/extension.json")),
     ("package.json", include_str!("new/package.json")),
-    ("index.ts", include_str!("new/command.ts")),
-    ("index.test.mjs", include_str!("new/command.test.mjs")),
+    ("index.ts", include_str!("new/both.ts")),
+    ("index.test.mjs", include_str!("new/both.test.mjs")),
 ];
 const TOOL: [Part; 4] = [
-    COMMAND[0],
-    COMMAND[1],
+    BOTH[0],
+    BOTH[1],
     ("index.ts", include_str!("new/tool.ts")),
     ("index.test.mjs", include_str!("new/tool.test.mjs")),
 ];
 
-pub(crate) fn run(arguments: &ExtNewArguments, console: &mut Console) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    arguments: &ExtNewArguments,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
     let template = match (arguments.engine, arguments.tool) {
         (NewEngine::Wasm, _) => WASM,
-        (NewEngine::Js, false) => COMMAND,
+        (NewEngine::Js, false) => BOTH,
         (NewEngine::Js, true) => TOOL,
     };
     let folder = arguments.output.clone().unwrap_or_else(|| PathBuf::from(&arguments.name));
@@ -70,11 +75,11 @@ pub(crate) fn run(arguments: &ExtNewArguments, console: &mut Console) -> Result<
         NewEngine::Wasm => sdk::write(&folder.join(sdk::FOLDER))?,
         NewEngine::Js => {}
     }
-    report(&folder, arguments, console);
+    report(&folder, arguments, environment, console);
     Ok(Exit::Success)
 }
 
-fn report(folder: &Path, arguments: &ExtNewArguments, console: &mut Console) {
+fn report(folder: &Path, arguments: &ExtNewArguments, environment: &Environment, console: &mut Console) {
     let folder = folder.display();
     match arguments.engine {
         NewEngine::Wasm => {
@@ -85,16 +90,21 @@ fn report(folder: &Path, arguments: &ExtNewArguments, console: &mut Console) {
         }
         NewEngine::Js => {
             console.line(&format!("written to {folder}: index.ts, its test and two manifests"));
-            let tried = match arguments.tool {
-                true => format!("`pi ext run-tool {folder} hello '{{\"name\":\"Ada\"}}'` calls its tool"),
-                false => format!("`pi -e {folder} -p '/hello Ada'` runs its command"),
+            let command = match arguments.tool {
+                true => String::new(),
+                false => format!(", `pi -e {folder} -p '/hello Ada'` runs its command"),
             };
             console.remark(&format!(
-                "`pi -e {folder}` runs it as it is, {tried}; `node --test` in it runs the test (Node 18 or later)"
+                "`pi -e {folder}` runs it as it is, `pi ext run-tool {folder} hello '{{\"name\":\"Ada\"}}'` calls its tool{command}; `node --test` in it runs the test (Node 18 or later)"
             ));
         }
     }
+    let usual = environment.home.as_ref().map(|home| home.join(".pi/agent"));
+    let agent = match &environment.agent_directory {
+        Some(elsewhere) if Some(elsewhere) != usual.as_ref() => elsewhere.display().to_string(),
+        Some(_) | None => "~/.pi/agent".to_owned(),
+    };
     console.remark(&format!(
-        "in every session: `mkdir -p ~/.pi/agent/extensions && mv {folder} ~/.pi/agent/extensions/`; in those of one project, once it is trusted: `mkdir -p .pi/extensions && mv {folder} .pi/extensions/`; `/reload` finds it in a chat that is open"
+        "in every session: `mkdir -p {agent}/extensions && mv {folder} {agent}/extensions/`; in those of one project, once it is trusted: `mkdir -p .pi/extensions && mv {folder} .pi/extensions/`; `/reload` finds it in a chat that is open"
     ));
 }

@@ -14,7 +14,7 @@ use crate::{
     arguments::talk::ExtensionArguments,
     env::Environment,
     failure,
-    trust::brought,
+    trust::{agree_to_servers, brought},
     workshop::{
         Ground,
         extensions::{Off, listed},
@@ -42,6 +42,7 @@ pub(crate) async fn ask(ground: &Ground, arguments: &ExtensionArguments, environ
         is_trusted: false,
         agent: environment.agent_directory.clone(),
         home: environment.home.clone(),
+        npm: environment.npm.clone(),
     };
     let wanted = Wanted {
         only_named: arguments.no_extensions,
@@ -94,6 +95,11 @@ fn settle(verdict: TrustVerdict, trial: &Trial, ground: &Ground, environment: &E
         Trust::Untrusted => ("does not trust", "from now on; `pi trust` decides otherwise"),
     };
     let (mut span, mut notes) = ("for this run", Vec::new());
+    if decided == Trust::Trusted
+        && let Err(fault) = agree_to_servers(&ground.directory, environment)
+    {
+        return Heard { decided: None, notes: vec![format!("{fault}; {}", fault.hint())] };
+    }
     if let Some(agent) = environment.agent_directory.as_deref().filter(|_| is_to_last) {
         match trust::decide(agent, &ground.directory, decided) {
             Ok(()) => span = otherwise,

@@ -157,6 +157,7 @@ impl Rehearsal {
             Request::Tools(reply) => say(reply, self.tools()),
             Request::Commands(reply) => say(reply, self.commands()),
             Request::Models(reply) => say(reply, self.remember(|memory| memory.models())),
+            Request::ScopedModels(reply) => say(reply, Vec::new()),
             Request::EditorText(reply) => say(reply, self.remember(|memory| memory.editor.clone())),
             Request::AppendEntry { custom_type, data, reply } => {
                 say(reply, self.append_entry(&custom_type, data.as_ref()));

@@ -23,13 +23,14 @@ use super::rehearsal::{Rehearsal, Scene};
 use crate::{
     arguments::ext::{Profile, TriedArguments},
     command::{
-        mcp::{named, servers, withheld},
+        mcp::{meet, named, servers, withheld},
         talk::stop::unless_stopped,
     },
     console::Console,
     env::{self, Environment},
     exit::Exit,
     failure::{self, Failure, SessionFailure},
+    providers::credential_names,
     runtime,
     workshop::{
         self, Ground,
@@ -125,8 +126,13 @@ impl Trial {
         let redactor =
             Redactor::new(Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep });
         let redactor = Arc::new(redactor);
-        let (folders, tooling) =
-            workshop::tooling(&ground.directory, &ground.settings, environment, Vec::new(), redactor);
+        let (folders, tooling) = workshop::tooling(
+            &ground.directory,
+            &ground.settings,
+            environment,
+            credential_names(environment),
+            redactor,
+        );
         let bench = Bench {
             tools: Registry::built_in(),
             tooling,
@@ -178,15 +184,16 @@ impl Trial {
         let ground = Ground::survey(environment)?;
         let found = servers(&ground, environment);
         let server = named(name, &found)?;
+        meet(&found, &ground, environment)?;
         let failed = |problem: String| SessionFailure::NoExtensions {
             problem: format!("{}: {problem}", GuestId::of_server(name)),
             hint: format!("`pi mcp test {name}` says how it stands"),
         };
         let limits = mcp::Limits { patience: PATIENCE, connecting: PATIENCE, ..mcp::Limits::default() };
         let base = server_base(&ground.directory, environment, limits);
-        withheld(server, &base).map_err(|why| SessionFailure::NoExtensions {
-            problem: format!("{}: {why}", GuestId::of_server(name)),
-            hint: format!("`pi mcp test {name} --accept` shows it and agrees"),
+        withheld(server, &base).map_err(|withheld| SessionFailure::NoExtensions {
+            problem: format!("{}: {}", GuestId::of_server(name), withheld.why),
+            hint: format!("`pi mcp test {name}` shows what changed, and with --accept you agree"),
         })?;
         let policy = rules(profile, environment)?.with_remembered(&mcp::grants([server]));
         let policy = policy.map_err(|invalid| failed(invalid.to_string()))?.value;
@@ -220,6 +227,7 @@ impl Trial {
             is_trusted: true,
             agent: environment.agent_directory.clone(),
             home: environment.home.clone(),
+            npm: environment.npm.clone(),
         };
         let wanted = Wanted { only_named: true, named: vec![tried.source.clone()], listed: Vec::new() };
         let Discovered { sources, notices } = discover(&places, &wanted);
@@ -311,6 +319,11 @@ pub(super) fn show(
     Ok(if is_error { Exit::No } else { Exit::Success })
 }
 
+/// Whether a file is what a compiler made, and no source.
+fn is_built(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "wasm" || ending == "artifact")
+}
+
 pub(super) fn failed(path: &Path, fault: &LaunchFault) -> Failure {
     let hint = match fault {
         LaunchFault::Missing { .. } => "look at the path".to_owned(),
@@ -319,6 +332,9 @@ pub(super) fn failed(path: &Path, fault: &LaunchFault) -> Failure {
         }
         LaunchFault::Failed(GuestFault::Threw { message, .. }) if message.starts_with("the extension trapped") => {
             "it fell in its own `init`; what it wrote to stderr before stands behind the trap".to_owned()
+        }
+        LaunchFault::Unusable { message } if is_built(path) && !message.contains("may not") => {
+            "it was built elsewhere: build it anew, or copy it once more if it is not whole".to_owned()
         }
         LaunchFault::Unusable { .. } | LaunchFault::Failed(_) => {
             format!("`pi ext scan {}` says what it does that it may not", path.display())

@@ -30,6 +30,8 @@ struct Known<'a> {
     server: &'a Server,
     record: Record,
     is_off: bool,
+    /// Its entry is not the one that somebody agreed to.
+    is_unagreed: bool,
 }
 
 pub(crate) fn run(
@@ -50,7 +52,9 @@ pub(crate) fn run(
             Default::default()
         });
         let is_off = server.is_disabled || off.holds(GuestId::of_server(&server.name).as_str());
-        known.push(Known { server, record, is_off });
+        // What cannot be read was told by now.
+        let unagreed = pins.as_ref().and_then(|pins| pins.unagreed(server).ok()).flatten();
+        known.push(Known { server, record, is_off, is_unagreed: unagreed.is_some() });
     }
     debug_assert_eq!(arguments.json, console.reader() == Reader::Machine);
     match console.reader() {
@@ -78,6 +82,10 @@ fn show(known: &[Known<'_>], unused: &[Unused], console: &mut Console) {
     for Known { server, .. } in known.iter().filter(|known| known.is_off && !known.server.is_disabled) {
         console.hint(&format!("`pi ext enable {}` switches {} on", GuestId::of_server(&server.name), server.name));
     }
+    for Known { server, .. } in known.iter().filter(|known| !known.is_off && known.is_unagreed) {
+        console.note(&format!("the entry of {} is not the one that you agreed to; it is not started", server.name));
+        console.hint(&format!("`pi mcp test {}` shows what changed, with --accept it agrees", server.name));
+    }
     for known in known.iter().filter(|known| !known.is_off && !known.record.changed.is_empty()) {
         let (name, changed) = (&known.server.name, known.record.changed.join(", "));
         console.note(&format!("{name} describes {changed} otherwise than before; not offered until you agree"));
@@ -89,6 +97,7 @@ impl Known<'_> {
     fn state(&self) -> (Tone, String) {
         match (self.is_off, self.record.changed.len(), self.record.tools) {
             (true, _, _) => (Tone::Quiet, "off".to_owned()),
+            (false, _, _) if self.is_unagreed => (Tone::Warning, "changed, not agreed".to_owned()),
             (false, 0, 0) => (Tone::Quiet, "not seen yet".to_owned()),
             (false, 0, 1) => (Tone::Good, "1 tool known".to_owned()),
             (false, 0, tools) => (Tone::Good, format!("{tools} tools known")),
@@ -116,7 +125,7 @@ impl Known<'_> {
     fn object(&self) -> String {
         let Server { name, route, file, shown, .. } = self.server;
         let object = json!({ "name": name, "type": route.kind(), "from": from(self.server), "what": shown,
-            "file": file.display().to_string(), "disabled": self.is_off, "toolsKnown": self.record.tools,
+            "file": file.display().to_string(), "disabled": self.is_off, "agreed": !self.is_unagreed, "toolsKnown": self.record.tools,
             "aboutTokens": self.tokens(), "toolsChanged": self.record.changed });
         object.to_string()
     }

@@ -19,7 +19,7 @@ use pi_transcript::json::Digest;
 use serde_json::{Value, json};
 use tokio::time::{Instant, interval};
 
-use super::{named, servers, withheld};
+use super::{Withheld, meet, named, servers, withheld};
 use crate::{
     amount::{counted, grouped},
     arguments::mcp::McpTestArguments,
@@ -28,6 +28,7 @@ use crate::{
     env::{self, Environment},
     exit::Exit,
     failure::{Failure, McpFailure, SessionFailure},
+    providers::credential_names,
     runtime,
     table::{self, Align, Cell, Column, Room},
     workshop::{
@@ -60,7 +61,20 @@ impl SessionPort for Nobody {
 /// What came of a server.
 struct Tried<'a> {
     server: &'a Server,
-    outcome: Result<Offered, String>,
+    outcome: Result<Offered, Untried>,
+}
+
+/// Why a server offers nothing here.
+enum Untried {
+    /// Nobody agreed to it, so that it was not started.
+    Withheld(Withheld),
+    Failed(String),
+}
+
+impl From<String> for Untried {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
 }
 
 /// What a server offers.
@@ -90,6 +104,9 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
+    if arguments.accept && arguments.names.is_empty() {
+        return Err(McpFailure::AcceptsNobody.into());
+    }
     let ground = Ground::survey(environment)?;
     let found = servers(&ground, environment);
     found.notices.iter().for_each(|notice| console.note(&notice.to_string()));
@@ -103,6 +120,7 @@ pub(crate) fn run(
         }
         return Ok(if is_broken { Exit::No } else { Exit::Success });
     }
+    meet(&found, &ground, environment)?;
     let pins = environment.agent_directory.as_deref().map(Pins::in_folder);
     if let (true, Some(pins)) = (arguments.accept, &pins) {
         for server in &wanted {
@@ -146,11 +164,11 @@ pub(crate) fn run(
     Ok(if is_fine { Exit::Success } else { Exit::No })
 }
 
-/// Agrees to an entry of a project that is not the one that was agreed to, and shows it.
+/// Shows an entry of a project that is not the one that was agreed to, and then agrees to it.
 fn agree(server: &Server, pins: &Pins, console: &mut Console) -> Result<(), Failure> {
     if let Some(unagreed) = pins.unagreed(server).map_err(McpFailure::Pins)? {
+        console.note(&format!("you agree to {} of {}:\n{}", server.name, server.file.display(), unagreed.told()));
         pins.agree(server).map_err(McpFailure::Pins)?;
-        console.note(&format!("agreed to {} of {}:\n{}", server.name, server.file.display(), unagreed.told()));
     }
     Ok(())
 }
@@ -188,7 +206,8 @@ async fn all<'a>(
 ) -> Result<Vec<Tried<'a>>, Failure> {
     let options = Options { secrets: Vec::new(), evidence: Evidence::Shapes, personal: Personal::Keep };
     let redactor = Arc::new(Redactor::new(options));
-    let (folders, tooling) = workshop::tooling(&ground.directory, &ground.settings, environment, Vec::new(), redactor);
+    let (folders, tooling) =
+        workshop::tooling(&ground.directory, &ground.settings, environment, credential_names(environment), redactor);
     let bench = Bench {
         tools: Registry::built_in(),
         tooling,
@@ -218,9 +237,8 @@ async fn all<'a>(
     Ok(tried)
 }
 
-async fn one(server: &Server, base: &Base, dispatcher: &Dispatcher) -> Result<Offered, String> {
-    withheld(server, base)
-        .map_err(|why| format!("{why}; `pi mcp test {} --accept` shows it and agrees", server.name))?;
+async fn one(server: &Server, base: &Base, dispatcher: &Dispatcher) -> Result<Offered, Untried> {
+    withheld(server, base).map_err(Untried::Withheld)?;
     let desk = dispatcher.desk(prepare(server, base).identity).map_err(|fault| fault.to_string())?;
     let began = Instant::now();
     let guest = McpGuest::start(program(server.clone(), base), desk).await;
@@ -230,13 +248,13 @@ async fn one(server: &Server, base: &Base, dispatcher: &Dispatcher) -> Result<Of
         Standing::Ready(about) => about,
         Standing::Connecting => {
             guest.shutdown().await;
-            return Err(format!("it was not ready within {PATIENCE:?}"));
+            return Err(format!("it was not ready within {PATIENCE:?}").into());
         }
         Standing::Waiting(reason) | Standing::Down(reason) => {
             guest.shutdown().await;
-            return Err(reason);
+            return Err(reason.into());
         }
-        Standing::Closed => return Err("it was closed".to_owned()),
+        Standing::Closed => return Err("it was closed".to_owned().into()),
     };
     let registration = guest.registration();
     let (mut definitions, mut faults) = (Vec::new(), guest.faults());
@@ -270,10 +288,13 @@ async fn one(server: &Server, base: &Base, dispatcher: &Dispatcher) -> Result<Of
     Ok(offered)
 }
 
-fn object(server: &Server, outcome: &Result<Offered, String>, accepted: bool) -> Value {
+fn object(server: &Server, outcome: &Result<Offered, Untried>, accepted: bool) -> Value {
     let offered = match outcome {
         Ok(offered) => offered,
-        Err(error) => return json!({ "name": server.name, "state": "failed", "error": error }),
+        Err(Untried::Withheld(Withheld { why, difference })) => {
+            return json!({ "name": server.name, "state": "failed", "error": why, "difference": difference });
+        }
+        Err(Untried::Failed(error)) => return json!({ "name": server.name, "state": "failed", "error": error }),
     };
     let tools = offered.tools.iter().map(|tool| json!({ "name": tool.name, "tokens": tool.tokens }));
     let changed = offered
@@ -286,11 +307,20 @@ fn object(server: &Server, outcome: &Result<Offered, String>, accepted: bool) ->
         "changed": changed.collect::<Vec<_>>(), "accepted": accepted, "faults": offered.faults })
 }
 
-fn show(server: &Server, outcome: &Result<Offered, String>, accepted: bool, console: &mut Console) {
+fn show(server: &Server, outcome: &Result<Offered, Untried>, accepted: bool, console: &mut Console) {
     let name = console.paint(Tone::Strong, &server.name);
     let offered = match outcome {
         Ok(offered) => offered,
-        Err(error) => {
+        Err(Untried::Withheld(Withheld { why, difference })) => {
+            let withheld = console.paint(Tone::Warning, "not started");
+            console.line(&format!("{name}  {withheld}: {}", printable(why)));
+            if let Some(difference) = difference {
+                console.line(&printable(difference));
+                console.hint(&format!("`pi mcp test {} --accept` agrees to that and starts it", server.name));
+            }
+            return;
+        }
+        Err(Untried::Failed(error)) => {
             let failed = console.paint(Tone::Bad, "failed");
             console.line(&format!("{name}  {failed}: {}", printable(error)));
             return console.hint(&format!("it is {}, written in {}", server.shown, server.file.display()));

@@ -213,6 +213,7 @@ impl Floor<'_> {
     pub(super) async fn clear(&self, sent: Sent) -> Cleared {
         let Sent { order, reply } = sent;
         let ground = Ground::at(order.cwd.clone(), self.environment);
+        let ground = ground.scoped(&self.arguments.who.models, self.environment);
         let mut notes = Vec::new();
         let known = Rc::clone(self.trusted.borrow_mut().entry(ground.directory.clone()).or_default());
         let ask = async || {
@@ -375,5 +376,6 @@ fn circuit(provider: ProviderId, seen: &Snapshot, now: u64) -> CircuitBreakerMet
         total_failures: history.failures,
         avg_latency_ms: average(history),
         half_open_calls: history.probes,
+        retry_after_ms: seen.retry_in.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
     }
 }

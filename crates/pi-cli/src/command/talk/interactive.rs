@@ -14,7 +14,7 @@ use pi_session::{
     models::{Lacking, Models},
     settings::trust::{self, Trust},
 };
-use pi_terminal::{Colours, Device, DeviceError, Manner, Missing, Options, Wish, look::Thoughts};
+use pi_terminal::{Colours, Device, DeviceError, Draft, Manner, Missing, Options, Wish, look::Thoughts};
 use tokio::sync::{Notify, mpsc};
 
 use super::lingering::Lingering;
@@ -24,7 +24,7 @@ use crate::{
     env::{self, Environment},
     exit::Exit,
     failure::{self, Failure, SessionFailure, session_hint},
-    trust::brought,
+    trust::{agree_to_servers, brought},
     workshop::{Entrance, Furnished, Ground, Started, Workshop, extensions, model::Answering, now, seat::Seat, theme},
 };
 
@@ -32,7 +32,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Opening {
     pub(super) sayings: Vec<Utterance>,
-    pub(super) draft: String,
+    pub(super) draft: Draft,
     /// Who is here, where that was not said before.
     pub(super) heading: Option<String>,
     /// What was just done.
@@ -53,7 +53,7 @@ pub(super) struct Again {
     /// The file of the session, if something was said in it.
     path: Option<PathBuf>,
     answering: Answering,
-    draft: String,
+    draft: Draft,
     done: String,
 }
 
@@ -162,7 +162,7 @@ impl Chair<'_> {
             let before = open.path.clone();
             match self.follow(&mut open, &departure, &mut answering, console).await {
                 Ok(Followed { text, left }) => {
-                    opening.draft = text.unwrap_or_default();
+                    opening.draft = text.map(Draft::said).unwrap_or_default();
                     opening.is_on_screen &= is_same(&departure, before.as_deref());
                     opening.done = self.told(&departure, is_failing);
                     match (left, outcome.asked) {
@@ -196,11 +196,15 @@ impl Chair<'_> {
             return None;
         };
         let directory = &self.ground.directory;
+        let brought: Vec<String> = brought(directory, self.environment).iter().map(|it| it.name(directory)).collect();
+        if let Err(fault) = agree_to_servers(directory, self.environment) {
+            console.note(&format!("{fault}; {}", fault.hint()));
+            return None;
+        }
         if let Err(error) = trust::decide(agent, directory, Trust::Trusted) {
             console.note(&failure::told(&error));
             return None;
         }
-        let brought: Vec<String> = brought(directory, self.environment).iter().map(|it| it.name(directory)).collect();
         let used = if brought.is_empty() { "it brings nothing yet".to_owned() } else { brought.join(", ") };
         if open.path.is_none() {
             console.note(

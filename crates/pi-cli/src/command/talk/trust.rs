@@ -7,8 +7,8 @@ use pi_transcript::question::{Answer, Asked, Question};
 use crate::{
     console::Console,
     env::{self, Environment},
-    failure::{Failure, SessionFailure},
-    trust::brought,
+    failure::{Failure, McpFailure, SessionFailure},
+    trust::{Brought, agree_to_servers, brought},
     workshop::Ground,
 };
 
@@ -43,6 +43,9 @@ pub(super) async fn ask(ground: &Ground, environment: &Environment) -> Result<De
         Some(Answer::Select { value }) if value == NO => Trust::Untrusted,
         Some(_) => return Ok(Decided::Not),
     };
+    if decision == Trust::Trusted {
+        agree_to_servers(&ground.directory, environment).map_err(McpFailure::Pins)?;
+    }
     trust::decide(agent, &ground.directory, decision).map_err(SessionFailure::Trust)?;
     Ok(Decided::Now)
 }
@@ -68,8 +71,11 @@ fn question(ground: &Ground, environment: &Environment) -> Option<Asked> {
     }
     let names: Vec<String> = brought.iter().map(|it| it.name(&ground.directory)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let rows: String =
-        names.iter().zip(&brought).map(|(name, it)| format!("  {name:<width$}  {}\n", it.what)).collect();
+    let row = |(name, it): (&String, &Brought)| {
+        let servers: String = it.servers.iter().map(|server| format!("    {server}\n")).collect();
+        format!("  {name:<width$}  {}\n{servers}", it.what)
+    };
+    let rows: String = names.iter().zip(&brought).map(row).collect();
     let title = format!(
         "This project brings what can run programs, tell the agent what to do, or say where your words are sent:\n{rows}\
          Do you trust {}?",

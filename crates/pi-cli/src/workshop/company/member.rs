@@ -13,6 +13,8 @@ use pi_extproto::manifest::Tier;
 use pi_guests::mcp::{Route, Server};
 use pi_session::extensions::{Extension, Phase};
 
+use crate::workshop::extensions::Named;
+
 /// One of them, whether it runs or not.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
@@ -28,6 +30,8 @@ pub(super) struct Member {
     pub(super) artifact: Option<String>,
     /// The files that it was built from, or those that are known of it.
     pub(super) sources: Vec<PathBuf>,
+    /// The folders that are its own.
+    pub(super) folders: Vec<PathBuf>,
     /// Packages that it imports and that are not installed.
     pub(super) missing: Vec<String>,
     /// What it uses that extensions may not, as the scanner calls it.
@@ -53,7 +57,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     pub(super) fn of(prepared: Prepared, origin: Origin, read_at: u64) -> Self {
-        let Identity { id, version, declared, artifact, folder, .. } = &prepared.identity;
+        let Identity { id, version, declared, artifact, folder, own, .. } = &prepared.identity;
         let needs = declared.requirements().iter().map(|need| need.capability.as_str().to_owned());
         let member = Member {
             id: id.clone(),
@@ -65,6 +69,7 @@ impl Candidate {
             problem: None,
             artifact: artifact.clone(),
             sources: prepared.sources.clone(),
+            folders: own.folders.clone(),
             missing: prepared.missing.clone(),
             forbidden: prepared.forbidden.clone(),
             folder: folder.clone(),
@@ -75,6 +80,21 @@ impl Candidate {
 }
 
 impl Member {
+    /// What is known of its code; nothing of a server's.
+    pub(super) fn code(&self) -> Option<Named> {
+        let Origin::Source(Source { path, .. }) = &self.origin else { return None };
+        let files = self.sources.iter().chain(path.is_file().then_some(path)).cloned().collect();
+        Some(Named { id: self.id.to_string(), folders: self.folders.clone(), files })
+    }
+
+    /// The server, if it is one.
+    pub(super) fn server(&self) -> Option<Server> {
+        match &self.origin {
+            Origin::Source(_) => None,
+            Origin::Server(server) => Some(Server::clone(server)),
+        }
+    }
+
     /// Of what cannot be built only the name of the file is known.
     pub(super) fn unknown(origin: Origin, read_at: u64) -> Self {
         let (stem, is_component) = match &origin {
@@ -94,6 +114,7 @@ impl Member {
             phase: Phase::Failed,
             problem: None,
             artifact: None,
+            folders: Vec::new(),
             missing: Vec::new(),
             forbidden: Vec::new(),
             folder: PathBuf::new(),

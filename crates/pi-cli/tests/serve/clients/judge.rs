@@ -20,6 +20,8 @@ use super::{
 
 /// What the lines of the log are called that the model is told.
 const INPUTS: &str = "pi_engine::inputs";
+/// How a prompt is answered that was stopped before it was said.
+const UNSAID: &str = "Aborted before it was said";
 
 /// How a frame must be answered.
 #[derive(Clone, Debug, PartialEq)]
@@ -397,8 +399,9 @@ fn check_change(header: &Header, ending: &Ending<u64>, change: &Change) {
     let expected = match (header.kind.as_str(), error) {
         ("create_session", None) => Change::Created(session()),
         ("delete_session", None) => Change::Removed(session()),
-        // What was said is in the conversation, however the run ended; nothing was said to a session that is not there.
-        ("prompt", Some(error)) if !error.ends_with("not found") => Change::Altered,
+        // What was said is in the conversation, however the run ended. Nothing was said to a session that is not there,
+        // nor by a prompt that was stopped while it was put together.
+        ("prompt", Some(error)) if !error.ends_with("not found") && error != UNSAID => Change::Altered,
         // One that the engine told to stop had begun.
         ("bash", Some("Run aborted")) => Change::Altered,
         _ => Change::Usual,

@@ -51,7 +51,7 @@ impl Seen {
         };
         Self {
             client: client_of(header),
-            name: without_epoch(id.as_str()),
+            name: id.as_str().to_owned(),
             kind: header.kind.to_string(),
             session: header.subject().map(ToString::to_string),
             depends_on: header.depends_on.iter().map(ToString::to_string).collect(),
@@ -86,7 +86,7 @@ impl Seen {
         let ids = data["dependsOn"].as_array().expect("always there");
         Self {
             client,
-            name: without_epoch(data["commandId"].as_str().expect("a name")),
+            name: data["commandId"].as_str().expect("a name").to_owned(),
             kind: text("commandType").expect("a type"),
             session: text("sessionId"),
             depends_on: ids.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
@@ -115,14 +115,6 @@ fn check_foreign(own: &Value, other: &Value) {
 
 pub(super) fn client_of(header: &Header) -> usize {
     CLIENTS.iter().position(|name| *name == header.client.as_str()).expect("one of ours")
-}
-
-/// `anon:1789:7` as `anon:7`: when the server began is its own affair.
-pub(super) fn without_epoch(name: &str) -> String {
-    match name.strip_prefix("anon:").and_then(|rest| rest.split_once(':')) {
-        Some((_, number)) => format!("anon:{number}"),
-        None => name.to_owned(),
-    }
 }
 
 /// What a response must say about how a command ended.

@@ -170,8 +170,10 @@ impl Memory {
 
     /// What stays of something that was only shown.
     pub(super) fn hear(&mut self, announcement: Announcement) {
-        if let Announcement::SetEditorText { text } = announcement {
-            self.editor = Some(text);
+        if let Announcement::SetEditorText { text, inserted } = announcement {
+            // Nobody moves a cursor there.
+            let pasted = inserted.map(|inserted| self.editor.take().unwrap_or_default() + &inserted);
+            self.editor = Some(pasted.unwrap_or(text));
         }
     }
 
