@@ -1,5 +1,6 @@
 /** What the page says, in the language of the reader. */
 import en from "./texts/en.json";
+import { shownKeys, withoutKeys } from "./parts/keys";
 import { fill } from "./texts/fill";
 
 export type Language = "en" | "zh";
@@ -7,6 +8,9 @@ export type TextKey = keyof typeof en;
 type Texts = Partial<Record<string, string>>;
 
 const STORED = "pi.language";
+
+/** A phone has no Alt. */
+const isKeyless = typeof matchMedia === "function" && matchMedia("(hover: none) and (pointer: coarse)").matches;
 
 let language: Language = "en";
 let texts: Texts = en;
@@ -17,7 +21,7 @@ let texts: Texts = en;
  */
 export function t(key: TextKey, values: Record<string, string | number> = {}): string {
   const text = texts[key] ?? (en as Texts)[key] ?? key;
-  return fill(text, values);
+  return fill(isKeyless ? withoutKeys(text) : shownKeys(text), values);
 }
 
 export function currentLanguage(): Language {

@@ -172,6 +172,33 @@ test("the whole command is seen before it is decided about, line by line", async
   await desk.settled(page);
 });
 
+test("the answers to a long command are in sight on a phone, also above its keyboard", async ({ page, desk }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  desk.model.says({ calls: [{ name: "bash", arguments: { command: Array.from({ length: 60 }, (_, line) => `echo line number ${line} of a long script that goes on`).join("\n") } }] });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "run");
+  const card = page.locator(".question");
+  await expect(card).toBeVisible();
+  for (const height of [844, 460]) {
+    await page.setViewportSize({ width: 390, height });
+    for (const button of await card.getByRole("button").all()) {
+      await expect(button).toBeInViewport({ ratio: 0.99 });
+    }
+    // Something of the command too, and the way to stop.
+    expect(await inSight(page, ".question .target")).toBeGreaterThan(40);
+    await expect(page.getByRole("button", { name: "Stop", exact: true })).toBeInViewport({ ratio: 1 });
+  }
+});
+
+/** Pixels of the height of an element that nothing cuts off or covers. */
+function inSight(page: Page, place: string): Promise<number> {
+  return page.locator(place).evaluate((node) => {
+    const { left, top, width, height } = node.getBoundingClientRect();
+    return Array.from({ length: Math.floor(height) }, (_, line) => document.elementFromPoint(left + width / 2, top + line)).filter((found) => found !== null && node.contains(found)).length;
+  });
+}
+
 test.describe("nobody but the person who reads decides when it is too late", () => {
   test.use({ settings: { questionTimeoutMs: 1, agent: { policy: { mode: "prompt", default_caps: ["read"] } } } });
 

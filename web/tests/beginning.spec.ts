@@ -1,4 +1,5 @@
 /** The first minute: what is to be seen before anything was said, and what the page explains. */
+import { violations } from "./support/axe";
 import { expect, test } from "./support/page";
 
 test("something can be said where one comes in", async ({ page, desk }) => {
@@ -19,12 +20,51 @@ test("something can be said where one comes in", async ({ page, desk }) => {
   await expect(page.getByText("Gladly.")).toBeVisible();
 });
 
+test("where a new conversation will work and whom it asks is told before it begins", async ({ page, desk }) => {
+  await desk.enter(page);
+  const usual = page.locator("dl.usual");
+  await expect(usual).toContainText(`A new conversation works in${desk.server.folder}/project`);
+  await expect(usual).toContainText(/asks\S+\/scripted/);
+  await expect(page.getByText("built-in demo")).toHaveCount(0);
+});
+
 test("a command that is typed where one comes in stands in the editor", async ({ page, desk }) => {
   await desk.enter(page);
   await page.keyboard.type("!ls");
   await page.keyboard.press("Enter");
   await expect(desk.editor(page)).toHaveValue("!ls");
   expect(desk.model.asked.length).toBe(0);
+});
+
+test("commands and files are offered where one comes in as they are in a session", async ({ page, desk }) => {
+  await desk.server.write("project/src/main.rs", "fn main() {}\n");
+  await desk.server.write("agent/prompts/review.md", "Review this: $1\n");
+  await desk.enter(page);
+  const editor = page.getByRole("textbox", { name: "What shall the agent do?" });
+  await editor.pressSequentially("/tre");
+  await expect(page.getByRole("option")).toHaveText([/\/tree/]);
+  await editor.press("Tab");
+  await expect(editor).toHaveValue("/tree ");
+  await editor.fill("/");
+  await editor.press("End");
+  await editor.pressSequentially("e");
+  await expect(page.getByRole("option").last()).toBeInViewport();
+  expect(await violations(page)).toEqual([]);
+  await desk.begin(page);
+  await page.goto(`${desk.server.origin}/#/`);
+  // The session that was begun has taken it along.
+  await editor.fill("");
+  await editor.pressSequentially("/revi");
+  await expect(page.getByRole("option")).toHaveText([/\/review/]);
+  await editor.press("Escape");
+  await editor.fill("");
+  await editor.pressSequentially("look at @main");
+  await expect(page.getByRole("option").first()).toContainText("src/main.rs");
+  await editor.press("Enter");
+  await expect(editor).toHaveValue("look at @src/main.rs ");
+  await editor.press("Enter");
+  await expect(page.getByText("Done.")).toBeVisible();
+  expect(JSON.stringify(desk.model.asked.at(-1))).toContain("fn main() {}");
 });
 
 test("the first strip says what it is, until somebody knows", async ({ page, desk }) => {
@@ -115,11 +155,23 @@ test("the window is told while the first calls are at work", async ({ page, desk
   await desk.settled(page);
 });
 
+test.describe("without a key", () => {
+  test.use({ model: "demo" });
+
+  test("the demo says that it is one, and how to get a real model", async ({ page, desk }) => {
+    await desk.enter(page);
+    await expect(page.locator("dl.usual")).toContainText("demo/demo");
+    await expect(page.getByText(/built-in demo.*ANTHROPIC_API_KEY.*start pi serve again/)).toBeVisible();
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
 test.describe("in Chinese without a key", () => {
   test.use({ model: "demo", locale: "zh-CN" });
 
   test("the examples are understood and answered in Chinese", async ({ page, desk }) => {
     await desk.enter(page);
+    await expect(page.getByText(/当前是内置演示.*ANTHROPIC_API_KEY.*重新启动 pi serve/)).toBeVisible();
     await page.getByRole("button", { name: "列出此项目的文件" }).click();
     await desk.settled(page);
     await expect(page.locator("[data-tool]")).toHaveAttribute("data-status", "done");
@@ -128,6 +180,6 @@ test.describe("in Chinese without a key", () => {
     await desk.settled(page);
     await expect(page.locator("[data-role=assistant]").last()).toContainText("编程智能体");
     await desk.say(page, "/compact");
-    await expect(page.locator(".notice").getByText(/^服务器拒绝了：/)).toBeVisible();
+    await expect(page.locator(".notice").getByText("没有可压缩的内容")).toBeVisible();
   });
 });

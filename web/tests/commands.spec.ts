@@ -26,6 +26,36 @@ test.describe("commands", () => {
     expect(desk.model.asked).toHaveLength(3);
   });
 
+  test("those that only a terminal has say what to do instead, and are not asked of a model", async ({ page, desk }) => {
+    await desk.enter(page);
+    await desk.begin(page);
+    const told = [
+      ["/trust", `pi trust ${desk.server.folder}/project`],
+      ["/resume", "Alt S"],
+      ["/label here", "press l"],
+      ["/reload", "/extensions"],
+    ] as const;
+    for (const [text, advice] of told) {
+      await desk.editor(page).fill(text);
+      await desk.editor(page).press("Escape");
+      await desk.editor(page).press("Enter");
+      const notice = page.locator(".notice.warning").last();
+      await expect(notice).toContainText(`The page has no command ${text.split(" ")[0]}.`);
+      await expect(notice).toContainText(advice);
+    }
+    expect(desk.model.asked).toHaveLength(0);
+  });
+
+  test("a folder whose name a shell would take apart is quoted", async ({ page, desk }) => {
+    await desk.server.write("project/two words/README.md", "# Inside\n");
+    await desk.enter(page);
+    await desk.begin(page);
+    await desk.say(page, "/new two words");
+    await expect(page.getByText(`${desk.server.folder}/project/two words`, { exact: true })).toBeVisible();
+    await desk.turn(page, "/trust");
+    await expect(page.locator(".notice")).toContainText(`pi trust '${desk.server.folder}/project/two words'`);
+  });
+
   test("those of the terminal lead to what the page has for them", async ({ page, desk }) => {
     await desk.enter(page);
     await desk.begin(page);

@@ -189,6 +189,25 @@ test("an envelope is known by what it says, whatever its name", async ({ page, d
   }
 });
 
+test("a file that was dropped is there after a look at a session, and no link is promised to it", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  const envelope = readFileSync(new URL("../../docs/examples/first-request.json", import.meta.url));
+  const list = Buffer.from(`[${envelope.toString()}]`);
+  await drop(page, "header.bar", [{ name: "list", type: "", data: list.toString("base64") }]);
+  const selected = page.locator("article.selected");
+  await expect(page.locator("article.segment").first()).toBeVisible();
+  await page.keyboard.press("j");
+  await expect(selected).toHaveCount(1);
+  await page.keyboard.press("y");
+  await expect(page.getByText("open in this tab only")).toBeVisible();
+  await page.locator("[data-session] .open").first().click();
+  await expect(desk.editor(page)).toBeVisible();
+  await page.goBack();
+  await expect(page.getByRole("heading", { name: "list" })).toBeVisible();
+  await expect(selected).toHaveCount(1);
+});
+
 test("the viewer of files can be left on a phone", async ({ page, desk }) => {
   await desk.enter(page);
   await page.setViewportSize({ width: 390, height: 844 });
@@ -204,9 +223,12 @@ test("files that are neither pictures nor envelopes leave the conversation as it
   const address = page.url();
   await desk.editor(page).fill("half a thought");
   const notes = { name: "notes.txt", type: "text/plain", data: Buffer.from("notes").toString("base64") };
-  for (const [index, place] of ["header.bar", ".composer textarea"].entries()) {
+  const notice = page.locator(".notice").filter({ hasText: "main.rs is no picture that models take" });
+  for (const [place, times] of [["header.bar", 0], [".composer textarea", 1]] as const) {
     await drop(page, place, [{ name: "main.rs", type: "", data: notes.data }, notes]);
-    await expect(page.getByText("main.rs is no picture that models take")).toHaveCount(index + 1);
+    await expect(notice).toHaveCount(1);
+    // The same once more is counted.
+    await expect(notice.getByText("×2")).toHaveCount(times);
   }
   for (const [place, name] of [["header.bar", "one.png"], [".composer textarea", "two.png"]] as const) {
     await drop(page, place, [{ name, type: "image/png", data: PNG }, notes]);
@@ -332,7 +354,7 @@ test("a failure that is tried again is a line, and what to do is said once at th
   await expect(page.locator("[data-role=assistant] .failure")).toHaveCount(0);
   await stop.click();
   await expect(page.locator("[data-role=assistant] .failure")).toHaveCount(1);
-  await expect(page.getByText("Try again, or choose another model")).toHaveCount(1);
+  await expect(page.getByText("Try again in a while, or choose another model")).toHaveCount(1);
 });
 
 test("model, thinking and name are chosen", async ({ page, desk }) => {
@@ -409,12 +431,47 @@ test.describe("without a key", () => {
 
 test("what to do about a failure fits what failed", async ({ page, desk }) => {
   await desk.enter(page);
-  await desk.begin(page);
-  for (const [fail, advice] of [[401, "Check the provider's key"], [400, "Try again, or choose another model"]] as const) {
-    desk.model.says({ fail });
+  for (const [fail, refusal, advice] of [
+    [401, { message: "Incorrect API key" }, "Check the provider's key"],
+    [400, { message: "The field is wrong" }, "Try again, or choose another model"],
+    [404, { message: "The model `scripted` does not exist or you do not have access to it.", code: "model_not_found" }, "does not have this model"],
+    [402, { message: "You exceeded your current quota", code: "insufficient_quota" }, "trying again does not help"],
+    [413, { message: "Request too large" }, "Compact it (/compact)"],
+    [429, { message: "Rate limit reached for requests", code: "rate_limit_exceeded" }, "Wait a little"],
+  ] as const) {
+    desk.model.says(...Array.from({ length: 4 }, () => ({ fail, refusal })));
+    await desk.begin(page);
     await desk.say(page, `fail with ${fail}`);
     await desk.settled(page);
-    await expect(page.locator(".failure .next").last()).toContainText(advice);
-    await expect(page.locator(".failure .next").last()).not.toContainText(fail === 400 ? "key" : "address");
+    await expect(page.locator(".failure .why")).toContainText(refusal.message);
+    await expect(page.locator(".failure .next")).toContainText(advice);
+    desk.model.forget();
+    await page.goto(`${desk.server.origin}/#/`);
   }
+});
+
+test.describe("with a finger", () => {
+  test.use({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+
+  test("no key is advised that is not there", async ({ page, desk }) => {
+    desk.model.says({ fail: 402, refusal: { message: "You exceeded your current quota" } });
+    await desk.enter(page);
+    await desk.begin(page);
+    await desk.editor(page).fill("Hello");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await expect(page.locator(".failure .next")).toContainText(/choose a model of another provider\./);
+    await page.locator(".failure").getByRole("button", { name: "Choose another model" }).click();
+    await expect(page.getByRole("option", { name: /scripted/ })).toBeVisible();
+  });
+});
+
+test("what may help is a button beside the failure", async ({ page, desk }) => {
+  desk.model.says({ fail: 413, refusal: { message: "Request too large" } });
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Hello");
+  await desk.settled(page);
+  await expect(page.locator(".failure").getByRole("button", { name: "Compact the conversation" })).toBeVisible();
+  await page.locator(".failure").getByRole("button", { name: "Choose another model" }).click();
+  await expect(page.getByRole("option", { name: /scripted/ })).toBeVisible();
 });

@@ -4,7 +4,7 @@ import type { Page } from "@playwright/test";
 import { expect, test } from "./support/page";
 
 async function save(page: Page, choice: string): Promise<{ name: string; text: string }> {
-  await page.getByRole("button", { name: "More", exact: false }).last().click();
+  await page.locator("header.bar").getByRole("button", { name: "More" }).click();
   await page.getByRole("menuitem", { name: /Download the session/ }).click();
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("option", { name: choice }).click()]);
   return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };

@@ -1,8 +1,9 @@
 /** What is decided and measured below the envelope view: plain functions, checked as tables. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "@playwright/test";
-import { bind, collect, openEmbedded, openText } from "../src/envelope/model/album";
+import { bind, collect, openBytes, openEmbedded, openText } from "../src/envelope/model/album";
 import { bytes, dollars, grouped, isCount, moment, percent, short, signed } from "../src/envelope/model/amount";
+import { squarify, tiles } from "../src/envelope/model/areas";
 import { cut, isShowable, lineLimit, minimap, sections } from "../src/envelope/model/cap";
 import { chunks } from "../src/envelope/model/chunks";
 import { divide, estimated, price, tokens, total, totals } from "../src/envelope/model/count";
@@ -11,6 +12,7 @@ import { type Envelope, entries, KINDS, type Segment } from "../src/envelope/mod
 import { compare, fold } from "../src/envelope/model/lines";
 import { find, formatTarget, parseTarget, targetsOf } from "../src/envelope/model/link";
 import { ours, oursOfEnvelope } from "../src/envelope/model/ours";
+import { keptText } from "../src/envelope/model/kept";
 import { outline } from "../src/envelope/model/outline";
 import { type Problem, problemText } from "../src/envelope/model/problem";
 import { readBytes, readText } from "../src/envelope/model/read";
@@ -18,7 +20,7 @@ import { toHtml, toMarkdown } from "../src/envelope/model/save";
 import { marked, matches } from "../src/envelope/model/search";
 import { edges, inTheirs, layout, piecesOf, stretchOf } from "../src/envelope/model/strip";
 import { columns, compactedFrom, previousTurn } from "../src/envelope/model/timeline";
-import { squarify, switchRows, tiles, title, tree } from "../src/envelope/model/treemap";
+import { switchRows, title, tree } from "../src/envelope/model/treemap";
 import { fill } from "../src/texts/fill";
 import { everyKind, giant, hostile, long, session } from "./envelope/sample";
 
@@ -286,6 +288,14 @@ test.describe("the strip", () => {
     expect(inTheirs(0, 0, { input: 1, cacheRead: 0, cacheWrite: 0 })).toBe(0);
   });
 
+  test("of a provider that tells nothing of its cache nothing is told", () => {
+    const sent = (cacheRead: number, cacheWrite: number) => ({ input: 700 - cacheRead - cacheWrite, cacheRead, cacheWrite });
+    const told = (usage: ReturnType<typeof sent> | undefined, before?: ReturnType<typeof sent>) => keptText(600, 700, usage, before, (key) => key);
+    expect([told(sent(0, 0)), told(sent(0, 637)), told(sent(600, 0)), told(undefined)]).toEqual(["diff.noBreak", "diff.cacheLost", "diff.cacheHeld", "diff.noBreak"]);
+    // One that told of it before tells of nothing now.
+    expect([told(sent(0, 0), sent(600, 0)), told(sent(0, 0), sent(0, 0)), told(undefined, sent(600, 0))]).toEqual(["diff.cacheLost", "diff.noBreak", "diff.noBreak"]);
+  });
+
   test("has an outline of its own for every kind", () => {
     const shapes = KINDS.map((kind) => outline(kind, 0, 60, 40));
     // Two share the full block and are told apart by texture and colour.
@@ -491,6 +501,25 @@ test("a page may bring files, an album, an envelope or nothing", () => {
   expect(names(openEmbedded(text))).toEqual([["", true]]);
   const lines = openText("two.jsonl", `${text}\n${text}\n`);
   expect(lines.ok && lines.library.requests.map((request) => request.id)).toEqual(["r4", "r4'"]);
+});
+
+test("a file may begin with a mark, be UTF-16, or be a list of envelopes", () => {
+  const text = JSON.stringify(everyKind());
+  const utf16 = (document: string, isBig: boolean) => {
+    const bytes = Buffer.from(`\ufeff${document}`, "utf16le");
+    return isBig ? bytes.swap16() : bytes;
+  };
+  const ids = (bytes: Uint8Array | string) => {
+    const opened = openBytes("a.json", typeof bytes === "string" ? new TextEncoder().encode(bytes) : new Uint8Array(bytes));
+    return opened.ok ? opened.library.requests.map(({ id }) => id) : opened.problems.map(({ path, fault }) => `${path} ${fault.is === "unread" ? fault.why : fault.is}`);
+  };
+  expect(ids(`\ufeff${text}`)).toEqual(["r4"]);
+  expect(ids(`\ufeff${text}\r\n${text}\r\n`)).toEqual(["r4", "r4'"]);
+  expect(ids(utf16(text, false))).toEqual(["r4"]);
+  expect(ids(utf16(text, true))).toEqual(["r4"]);
+  expect(ids(`[${text}, ${text}]`)).toEqual(["r4", "r4'"]);
+  expect(ids(`[${text}, {"version": "1.0"}]`)).toEqual(["[1].messages missing"]);
+  expect(ids(new Uint8Array([0x22, 0xff, 0x22]))).toEqual([" encoding"]);
 });
 
 test("a saved page cannot be left by what is in it", () => {

@@ -136,8 +136,9 @@ test("a component that takes a focus which nobody has does not hear at once", as
     for (const key of ["y", "n"]) {
       node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
     }
+    // Whoever wants to go there is heard at once.
+    node.dispatchEvent(new KeyboardEvent("keydown", { key: "a", altKey: true, bubbles: true, cancelable: true }));
   });
-  await page.keyboard.press("Alt+a");
   await page.keyboard.press("b");
   await expect(box.locator(".line")).toHaveText("Keys: b");
 });
@@ -157,7 +158,7 @@ test("announcements of extensions are shown", async ({ page, desk }) => {
 
 test.describe("an extension that wants to be taken for the host", () => {
   test.use({
-    files: { "agent/extensions/pi.ts": IMITATOR },
+    files: { "agent/extensions/program.ts": IMITATOR },
     settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } },
   });
 
@@ -168,10 +169,10 @@ test.describe("an extension that wants to be taken for the host", () => {
     await expect(page.locator(".outgoing")).toContainText("the server works on it");
     for (const [words, answer] of [["The model asks for exec: rm -r /", /^No/], ["This is the program itself, no extension.", /^No/]] as const) {
       const card = question(page, words);
-      await expect(card).toHaveAccessibleName(/^A question for you, Extension pi: /);
+      await expect(card).toHaveAccessibleName(/^A question for you, Extension program: /);
       await expect(card.locator("[data-from]")).toHaveCount(1);
       const band = card.locator("[data-from=extension]");
-      await expect(band).toContainText("Extension pi");
+      await expect(band).toContainText("Extension program");
       await expect(band).toContainText("pi does not ask this");
       await expect(card).not.toHaveClass(/approval/);
       // Its words stand below the band and not in it, and the options are as it wrote them.
@@ -188,14 +189,14 @@ test.describe("an extension that wants to be taken for the host", () => {
     await desk.begin(page);
     await desk.say(page, "/say");
     const notice = page.locator(".notice").filter({ hasText: "pi asks" });
-    await expect(notice.locator(".by [data-from=extension] strong")).toHaveText("Extension pi");
+    await expect(notice.locator(".by [data-from=extension] strong")).toHaveText("Extension program");
     await expect(notice).toHaveCSS("border-top-style", "dashed");
-    await expect(page.locator(".widget [data-from=extension]")).toContainText("Extension pi");
-    await expect(page.locator(".statuses")).toContainText("pi:\u00a0pi asks");
+    await expect(page.locator(".widget [data-from=extension]")).toContainText("Extension program");
+    await expect(page.locator(".statuses")).toContainText("program:\u00a0pi asks");
     await desk.say(page, "/paint");
     const drawn = page.locator("[data-component]");
     await expect(drawn).toContainText("pi asks");
-    await expect(page.locator(".frame", { has: drawn }).last().locator("> [data-from=extension]")).toContainText("Extension pi");
+    await expect(page.locator(".frame", { has: drawn }).last().locator("> [data-from=extension]")).toContainText("Extension program");
     await expect(page.locator("[data-from=host]")).toHaveCount(0);
   });
 
@@ -261,9 +262,9 @@ test.describe("the panel of extensions", () => {
     await desk.server.write("agent/extensions/survey.ts", SURVEY.replace('registerCommand("survey"', 'registerCommand("poll"'));
     await page.getByRole("button", { name: "Load survey again" }).click();
     await expect(row(page, "survey")).toContainText("/poll");
-    await desk.server.write("agent/extensions/pi.ts", IMITATOR);
+    await desk.server.write("agent/extensions/program.ts", IMITATOR);
     await page.getByRole("button", { name: "Load all again" }).click();
-    await expect(row(page, "pi")).toContainText("/trick");
+    await expect(row(page, "program")).toContainText("/trick");
   });
 
   test("shows two of one id, each with its place", async ({ page, desk }) => {

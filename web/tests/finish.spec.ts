@@ -19,6 +19,10 @@ for (const scheme of ["light", "dark"] as const) {
     expect(await violations(page), "home").toEqual([]);
     const session = await desk.begin(page);
     expect(await violations(page), "empty").toEqual([]);
+    await desk.editor(page).pressSequentially("/");
+    await expect(page.getByRole("option").first()).toBeVisible();
+    expect(await violations(page), "offers").toEqual([]);
+    await desk.editor(page).fill("");
     await desk.say(page, "Show everything");
     await expect(page.getByText("The model could not answer")).toBeVisible();
     await page.keyboard.press("Alt+o");
@@ -52,7 +56,7 @@ for (const scheme of ["light", "dark"] as const) {
 for (const scheme of ["light", "dark"] as const) {
   test.describe(`where people are asked, ${scheme}`, () => {
     test.use({
-      files: { "agent/extensions/pi.ts": readFileSync(new URL("extensions/pi.ts", import.meta.url), "utf8") },
+      files: { "agent/extensions/program.ts": readFileSync(new URL("extensions/pi.ts", import.meta.url), "utf8") },
       settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } },
     });
 
@@ -68,7 +72,7 @@ for (const scheme of ["light", "dark"] as const) {
       await expect(page.locator("[data-tool=bash]")).toHaveAttribute("data-status", "asking");
       expect(await violations(page), "questions").toEqual([]);
       await page.getByRole("button", { name: "Extensions" }).click();
-      await expect(page.locator("[data-extension=pi]")).toBeVisible();
+      await expect(page.locator("[data-extension=program]")).toBeVisible();
       expect(await violations(page), "extensions").toEqual([]);
     });
   });

@@ -47,7 +47,7 @@ test("what the model saw, the tree and files are there, and nothing that would w
   const { rest, ended } = await elsewhere(page, desk);
   await expect(page.locator("[data-held=held]")).toBeVisible();
   await page.getByRole("button", { name: "More about this session" }).click();
-  await expect(page.getByRole("menuitem")).toHaveText([/Tree/, /What was changed/, /What the model saw/, /Download/]);
+  await expect(page.getByRole("menuitem")).toHaveText([/Find words/, /Tree/, /What was changed/, /What the model saw/, /Download/]);
   await page.getByRole("menuitem", { name: /What the model saw/ }).click();
   await expect(page.locator('[data-kind="text"]').last()).toContainText("Asked in a terminal");
   await expect(page.getByText("Counted by the provider")).toHaveCount(0);

@@ -174,7 +174,7 @@ for (const [name, scheme, width, height] of [
       viewport: { width, height },
       colorScheme: scheme,
       deviceScaleFactor: 1,
-      files: { "agent/extensions/pi.ts": text("pi.ts"), "agent/extensions/survey.ts": text("survey.ts"), "agent/extensions/broken.ts": "export default 1;\n" },
+      files: { "agent/extensions/program.ts": text("pi.ts"), "agent/extensions/survey.ts": text("survey.ts"), "agent/extensions/broken.ts": "export default 1;\n" },
       settings: { agent: { policy: { mode: "prompt", default_caps: ["read"] } } },
     });
 

@@ -31,6 +31,49 @@ test("sessions are found, closed, resumed and deleted", async ({ page, desk }) =
   await expect(line("fix the lexer")).toHaveCount(1);
 });
 
+test("a session that somebody deletes is told to be deleted, once, and one that is closed to be closed", async ({ page, desk, second }) => {
+  await desk.enter(page);
+  const id = await desk.begin(page);
+  await desk.say(page, "Hello");
+  await desk.settled(page);
+  const other = await second();
+  await other.goto(`${desk.server.origin}/#/s/${id}`);
+  await desk.editor(other).fill("typing");
+  await page.locator("[data-session]").first().hover();
+  await page.getByRole("button", { name: /^Close/ }).first().click();
+  await expect(other.locator(".notice")).toHaveText(/The server has closed this session\..*Open it again/);
+  await page.getByRole("button", { name: /^Delete/ }).first().click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete for good" }).click();
+  await expect(other.locator(".notice")).toHaveText(/it was deleted/);
+  await desk.editor(other).press("Enter");
+  await expect(desk.editor(other)).toHaveValue("typing");
+  await expect(other.locator(".notice")).toHaveCount(1);
+});
+
+test("a session on disk is named from the list, and stays on disk", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "What was said first");
+  await desk.settled(page);
+  const line = page.locator("[data-session]").first();
+  for (const [state, name] of [["open", "A name while it is open"], ["stored", "A name while it is on disk"]] as const) {
+    await expect(line).toHaveAttribute("data-state", state);
+    await line.hover();
+    await line.getByRole("button", { name: /^Name / }).click();
+    await expect(page.getByRole("dialog").getByRole("textbox")).toBeFocused();
+    await page.keyboard.type(name);
+    await page.keyboard.press("Enter");
+    await expect(line).toContainText(name);
+    await expect(line).toHaveAttribute("data-state", state);
+    if (state === "open") {
+      await line.hover();
+      await line.getByRole("button", { name: /^Close/ }).click();
+    }
+  }
+  await page.reload();
+  await expect(line).toContainText("A name while it is on disk");
+});
+
 test("the list says that a session works as long as it does, also by what waited", async ({ page, desk, second }) => {
   const [first, next] = [gate(), gate()];
   desk.model.says({ text: "One.", hold: first.opened }, { text: "Two.", hold: next.opened });

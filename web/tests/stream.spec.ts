@@ -42,6 +42,25 @@ test("a server that is killed comes back, and the page with it, by itself", asyn
   await expect(page.getByText("Here again.")).toBeVisible();
 });
 
+test("a server that stands still is told soon to whoever waits for it, and gets what was said when it goes on", async ({ page, desk }) => {
+  await desk.enter(page);
+  await desk.begin(page);
+  await desk.say(page, "Before");
+  await desk.settled(page);
+  desk.allow(/WebSocket|ERR_|net::/);
+  desk.server.freeze();
+  try {
+    await desk.say(page, "Meanwhile");
+    await expect(page.locator("[data-link=live]")).toHaveCount(0, { timeout: 18_000 });
+  } finally {
+    desk.server.thaw();
+  }
+  await expect(page.locator("[data-link=live]:visible").first()).toBeVisible();
+  await desk.settled(page);
+  await expect(page.locator("[data-role=user]")).toHaveCount(2);
+  expect(desk.model.asked).toHaveLength(2);
+});
+
 test("whoever takes the token away shuts browsers out, until they bring a ticket", async ({ page, desk }) => {
   desk.allow(/WebSocket|ERR_|readyz|401/);
   await desk.enter(page);

@@ -8,6 +8,7 @@ import { complete, matching, mention, triggerAt } from "../src/chat/complete";
 import { keyName } from "../src/chat/keys";
 import { tail } from "../src/chat/output";
 import { visible } from "../src/chat/visible";
+import { adviceFor } from "../src/chat/failure";
 import { tokens } from "../src/code/tokens";
 import { parsePatch, words } from "../src/diff/patch";
 import { type Block, Growing, parseBlocks } from "../src/markdown/blocks";
@@ -16,6 +17,7 @@ import { formatRoute, parseRoute } from "../src/route";
 import { reworded, saidOf, titleOf } from "../src/session/attached";
 import { linesOf } from "../src/session/tree";
 import { ended, fill } from "../src/texts/fill";
+import { letterWithAlt, shownKeys, withoutKeys } from "../src/parts/keys";
 
 /** Inline nodes in a short form. */
 function brief(nodes: Inline[]): string {
@@ -291,6 +293,50 @@ test("a name behind a slash is a command, a path is none, and a misspelt one fin
   expect(["context", "usage", "constructor"].map(pageCommand)).toEqual(["envelope", "usage", undefined]);
 });
 
+for (const [why, text, remedies] of [
+  ["openai answered: 429 rate_limited: Rate limit reached for requests (request id 7)", "rate", ["model"]],
+  ["openai answered: 429 quota_exhausted: You exceeded your current quota", "quota", ["model"]],
+  ["openai answered: 404 not_found: The model does not exist", "model", ["model"]],
+  ["openai answered: 413 request_too_large: Too many tokens", "large", ["compact", "model"]],
+  ["request_too_large: said within a stream", "large", ["compact", "model"]],
+  ["openai answered: 401 authentication: 404 is in the key", "key", ["model"]],
+  ["openai answered: 503 overloaded: cannot connect", "theirs", ["model"]],
+  ["openai answered: 400 invalid_request: rate_limited: not_found: 401 your api key", "", ["model"]],
+  ["there is no credential for openai", "key", ["model"]],
+  ["nothing answers at http://127.0.0.1:1", "address", ["model"]],
+  ["openai cannot be reached: connection refused", "address", ["model"]],
+  ["openai did not answer in time (connecting, 10 s)", "timeout", ["model"]],
+  ["a tool could not connect to your api key", "", ["model"]],
+] as const) {
+  test(`advice for: ${why}`, () => {
+    expect(adviceFor(why)).toEqual({ text: text === "" ? "answer.failed.next" : `answer.failed.next.${text}`, remedies });
+  });
+}
+
+for (const [keyboard, key, code, writing, letter] of [
+  ["any", "n", "KeyN", true, "n"],
+  ["one with other places", "m", "KeyO", true, "m"],
+  ["a Mac", "µ", "KeyM", true, "m"],
+  ["a Mac", "Dead", "KeyN", true, "n"],
+  ["a Mac", "®", "KeyR", false, "r"],
+  ["a Polish Mac while one writes", "ń", "KeyN", true, undefined],
+  ["a Polish Mac otherwise", "ń", "KeyN", false, "n"],
+  ["a Greek one", "ν", "KeyN", true, "n"],
+  ["any, with a digit", "1", "Digit1", false, undefined],
+] as const) {
+  test(`a letter with Alt on ${keyboard}: ${key}`, () => {
+    const pressed = { key, code, altKey: true, ctrlKey: false, metaKey: false, shiftKey: false };
+    expect(letterWithAlt(pressed, writing)).toBe(letter);
+    expect(letterWithAlt({ ...pressed, ctrlKey: true }, writing)).toBeUndefined();
+  });
+}
+
+test("keys are called as they are on the keyboard that is there", () => {
+  expect(shownKeys("choose another model (Alt M). Ctrl ↵ sends", true)).toBe("choose another model (⌥\u2009M). ⌘\u2009↵ sends");
+  expect(shownKeys("Alt N", false)).toBe("Alt N");
+  expect(["Choose another model (Alt M).", "换一个模型（Alt M）。"].map(withoutKeys)).toEqual(["Choose another model.", "换一个模型。"]);
+});
+
 test("keys have the names of the protocol", () => {
   const key = (name: string, marks: Partial<Record<"ctrlKey" | "altKey" | "shiftKey" | "metaKey", boolean>> = {}) =>
     keyName({ key: name, ctrlKey: false, altKey: false, shiftKey: false, metaKey: false, ...marks });
@@ -358,6 +404,20 @@ test("both languages say the same things", () => {
   const names = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
   for (const [key, text] of Object.entries(en)) {
     expect(names(zh[key] ?? ""), key).toEqual(names(text));
+  }
+});
+
+test("every text is used, and Chinese has one kind of quotes", () => {
+  const folder = new URL("../src/", import.meta.url);
+  const all = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.(ts|svelte)$/.test(name));
+  const sources = all.map((name) => readFileSync(new URL(name, folder), "utf8")).join("\n");
+  const literals = new Set([...sources.matchAll(/["'`]([\w.]+)["'`]/g)].map(([, literal]) => literal));
+  const beginnings = [...new Set([...sources.matchAll(/`([\w]+\.(?:[\w.]*\.)?)\$\{/g)].map(([, beginning]) => beginning ?? ""))];
+  for (const texts of ["texts", "envelope/texts"]) {
+    const keys = Object.keys(JSON.parse(readFileSync(new URL(`${texts}/en.json`, folder), "utf8")) as object);
+    expect(keys.filter((key) => !literals.has(key) && !beginnings.some((beginning) => key.startsWith(beginning))), texts).toEqual([]);
+    const chinese = Object.values(JSON.parse(readFileSync(new URL(`${texts}/zh.json`, folder), "utf8")) as Record<string, string>);
+    expect(chinese.filter((text) => /["「」『』]/.test(text)), texts).toEqual([]);
   }
 });
 

@@ -1,10 +1,23 @@
 /** Commands that the page does itself; all others are the server's. */
-export const PAGE_COMMANDS = ["new", "model", "thinking", "name", "fork", "tree", "changes", "envelope", "usage", "compact", "export", "extensions", "stop", "close", "help"] as const;
+export const PAGE_COMMANDS = ["new", "model", "thinking", "name", "find", "fork", "tree", "changes", "envelope", "usage", "compact", "export", "extensions", "stop", "close", "help"] as const;
 
 export type PageCommand = (typeof PAGE_COMMANDS)[number];
 
 /** What they are called in a terminal. */
-const ALIASES: Record<string, PageCommand> = { context: "envelope", diff: "changes", hotkeys: "help", quit: "close" };
+const ALIASES: Record<string, PageCommand> = { context: "envelope", diff: "changes", exit: "close", hotkeys: "help", quit: "close", search: "find" };
+
+/** Commands that only a terminal has, and what leads to the same from here. */
+const ELSEWHERE = { label: "command.label.elsewhere", reload: "command.reload.elsewhere", resume: "command.resume.elsewhere", trust: "command.trust.elsewhere" } as const;
+
+/** What is said of a command that only a terminal has. */
+export function elsewhere(name: string): (typeof ELSEWHERE)[keyof typeof ELSEWHERE] | undefined {
+  return Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name as keyof typeof ELSEWHERE] : undefined;
+}
+
+/** A folder as a shell takes it. */
+export function quoted(folder: string): string {
+  return /^[\w@%+=:,./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
+}
 
 /** What the page does when something is called by this name. */
 export function pageCommand(name: string): PageCommand | undefined {

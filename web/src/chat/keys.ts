@@ -1,4 +1,5 @@
 /** Keys of a browser in the words of the protocol. */
+import { isWritten, letterWithAlt } from "../parts/keys";
 
 const NAMES: Record<string, string> = {
   Enter: "enter",
@@ -30,4 +31,9 @@ export function keyName(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "altKey" 
   const marks = [event.ctrlKey ? "ctrl+" : "", event.altKey ? "alt+" : "", event.shiftKey && !isPlain ? "shift+" : ""].join("");
   // What was typed is text; only with another key does a letter become a name.
   return marks === "" && key === " " ? " " : marks + (isPlain && marks !== "" ? name.toLowerCase() : name);
+}
+
+/** Whether it is Alt+A, which leads to what wants keys and back. */
+export function isGoKey(event: KeyboardEvent): boolean {
+  return letterWithAlt(event, isWritten(event.target)) === "a";
 }

@@ -2,8 +2,9 @@
 
 import { grouped } from "./model/amount";
 import type { CacheBreak, Change, Entry, Segment } from "./model/format";
+import { keptText as keptTextOf } from "./model/kept";
 import { type Problem, problemText as textOf } from "./model/problem";
-import { inTheirs, type Sent } from "./model/strip";
+import type { Sent } from "./model/strip";
 import { type CallTargets, title } from "./model/treemap";
 import { kindName, w } from "./words";
 
@@ -41,22 +42,9 @@ function lostText({ tokensLost }: CacheBreak): string {
   return tokensLost === 0 ? "" : ` · ${w("break.lost", { tokens: grouped(tokensLost) })}`;
 }
 
-/**
- * What came of a beginning that did not change. That it could be read from the cache is known from the prompts; whether it was, only the
- * provider says. Providers cache in blocks, so the last of them may be missing. Our counts are scaled to the provider's total: only then
- * the two can be compared.
- */
-export function keptText(prefixTokens: number, allTokens: number, usage: Sent | undefined): string {
-  if (usage === undefined) {
-    return w("diff.noBreak");
-  }
-  const { cacheRead } = usage;
-  const prefix = inTheirs(prefixTokens, allTokens, usage);
-  const values = { tokens: grouped(cacheRead), prefix: grouped(prefix) };
-  return w(cacheRead >= prefix * MOSTLY ? "diff.cacheHeld" : "diff.cacheLost", values);
+export function keptText(prefixTokens: number, allTokens: number, usage: Sent | undefined, before: Sent | undefined): string {
+  return keptTextOf(prefixTokens, allTokens, usage, before, w);
 }
-
-const MOSTLY = 0.5;
 
 function find(all: readonly Entry[], place: Change["after"]): Entry | undefined {
   return place && all.find((it) => it.place.message === place.message && it.place.segment === place.segment);

@@ -1,5 +1,5 @@
 /** The connection to the server, and what the page knows of it. */
-import { type CommandName, type ConnectionState, newId, PiClient, PiError, type ServerEvent, type TransportFactory, webSocket } from "pi-client";
+import { type CommandName, type ConnectionState, newId, PiClient, PiError, type ServerEvent, type TransportFactory, type Usual, webSocket } from "pi-client";
 import { t } from "../texts";
 import { errorWords } from "./words";
 import { isKnown } from "./login";
@@ -18,6 +18,8 @@ class Link {
   /** Let in while an attempt was under way that did not know it yet. */
   private isAdmitted = false;
   serverVersion = $state("");
+  /** What a session begins with if nobody says otherwise. */
+  usual = $state.raw<Usual | undefined>();
   readonly client: PiClient;
 
   constructor() {
@@ -34,6 +36,7 @@ class Link {
       this.state = state;
       if (state.state === "live") {
         this.serverVersion = this.client.ready?.serverVersion ?? "";
+        this.usual = this.client.ready?.usual;
         this.isLoggedOut = false;
         this.isAdmitted = false;
       }
@@ -80,7 +83,11 @@ class Link {
 
 /** How long nothing may be heard before the server is asked whether it is there, and how long it has to say so. */
 const SILENCE_MS = 20_000;
+/** The same where something was sent to it: it says at once that it has come. */
+const UNANSWERED_MS = 4000;
 const PATIENCE_MS = 10_000;
+/** How often that is looked at. */
+const GLANCE_MS = 1000;
 
 /**
  * A way that is given up when it has gone silent. A browser does not tell a page about heartbeats, and a network that went away
@@ -89,6 +96,10 @@ const PATIENCE_MS = 10_000;
 function watched(open: TransportFactory): TransportFactory {
   return (listener) => {
     let heard = Date.now();
+    /** When the first was sent of what nothing was heard after; nothing if all was. */
+    let sent: number | undefined;
+    /** When it was asked whether it is there; nothing if it has said so. */
+    let asked: number | undefined;
     let isOver = false;
     const end = (tell: () => void) => {
       if (!isOver) {
@@ -101,6 +112,7 @@ function watched(open: TransportFactory): TransportFactory {
     const transport = open({
       frame(text) {
         heard = Date.now();
+        [sent, asked] = [undefined, undefined];
         listener.frame(text);
       },
       closed: (reason, code) => end(() => listener.closed(reason, code)),
@@ -111,15 +123,22 @@ function watched(open: TransportFactory): TransportFactory {
       transport.close();
     };
     const timer = setInterval(() => {
-      const silent = Date.now() - heard;
-      if (silent > SILENCE_MS + PATIENCE_MS) {
+      const now = Date.now();
+      if (asked !== undefined && now - asked > PATIENCE_MS) {
         lost();
-      } else if (silent > SILENCE_MS) {
+      } else if (asked === undefined && (now - heard > SILENCE_MS || (sent !== undefined && now - sent > UNANSWERED_MS))) {
+        asked = now;
         transport.send('{"type":"health_check"}');
       }
-    }, PATIENCE_MS / 2);
+    }, GLANCE_MS);
     addEventListener("offline", lost);
-    return transport;
+    return {
+      send(frame) {
+        sent ??= Date.now();
+        transport.send(frame);
+      },
+      close: () => transport.close(),
+    };
   };
 }
 
@@ -145,7 +164,7 @@ export interface Trouble {
 
 export function trouble(error: unknown): Trouble {
   if (error instanceof PiError) {
-    return errorWords(error.code, { text: error.response.error, hint: error.response.hint ?? "" });
+    return errorWords(error.response);
   }
   return { text: error instanceof Error ? error.message : String(error), hint: "" };
 }

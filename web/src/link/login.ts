@@ -3,6 +3,8 @@
 export interface Refusal {
   error: string;
   hint: string;
+  /** Which it is, for programs. */
+  code: string | undefined;
 }
 
 export function ticketIn(hash: string): string | undefined {
@@ -31,6 +33,6 @@ export async function isKnown(): Promise<boolean> {
 
 async function refusal(answer: Response): Promise<Refusal> {
   const told: unknown = await answer.json().catch(() => undefined);
-  const { error, hint } = (told ?? {}) as Partial<Refusal>;
-  return { error: error ?? `HTTP ${answer.status}`, hint: hint ?? "" };
+  const { error, hint, code } = (told ?? {}) as Partial<Refusal>;
+  return { error: error ?? `HTTP ${answer.status}`, hint: hint ?? "", code };
 }

@@ -2,18 +2,25 @@
  * What a failure is called before a person. What the server says is for programs: it names commands and ids that nobody sees here. Where it
  * names a path or another thing of which the page knows nothing, its text stays, and only the advice is the page's.
  */
+import type { FailureResponse } from "pi-client";
 import { t, type TextKey } from "../texts";
 import type { Trouble } from "./link.svelte";
 
+type Failure = Pick<FailureResponse, "error" | "code" | "field" | "hint" | "retryAfterMs">;
+
 /** Codes with a text of the page's own. */
 const TEXTS: Partial<Record<string, TextKey>> = {
+  aborted: "error.stopped",
   aborted_unsaid: "error.unsaid",
+  bash_circuit_open: "error.shellCircuit",
   busy: "error.busy",
   circuit_open: "error.circuit",
   conflict: "error.changed",
+  connection_limit: "error.busy",
   interrupted: "error.interrupted",
   journal_unavailable: "error.journal",
   not_found: "error.notFound",
+  nothing_to_compact: "error.nothingToCompact",
   queue_changed: "error.changed",
   rate_limited: "error.busy",
   session_file_missing: "error.fileMissing",
@@ -26,10 +33,13 @@ const TEXTS: Partial<Record<string, TextKey>> = {
   version_mismatch: "error.changed",
 };
 
-/** Codes with a text of the page's own in which a part of what the server says is named: what stands behind its first colon. */
-const NAMING: Partial<Record<string, TextKey>> = {
-  outside_roots: "error.outside",
-  refused: "error.refused",
+/** Codes with a text of the page's own in which a part of what the server says is named. */
+const NAMING: Partial<Record<string, { text: TextKey; named: RegExp }>> = {
+  folder_missing: { text: "error.folderMissing", named: /: the session worked in (.*)$/s },
+  model_not_found: { text: "error.model", named: /^Model not found: (\S+)$/ },
+  outside_roots: { text: "error.outside", named: /: (.*)$/s },
+  provider_failed: { text: "error.provider", named: /^Provider \S+ failed: (.*)$/s },
+  refused: { text: "error.refused", named: /^Refused: (.*)$/s },
 };
 
 /** Codes with an advice of the page's own. */
@@ -38,12 +48,15 @@ const ADVICE: Partial<Record<string, TextKey>> = {
   busy: "error.busy.next",
   circuit_open: "error.circuit.next",
   conflict: "error.changed.next",
+  connection_limit: "error.busy.next",
   extension_failed: "error.extension.next",
   folder_missing: "error.folderMissing.next",
   interrupted: "error.interrupted.next",
   journal_unavailable: "error.journal.next",
   model_not_found: "error.model.next",
+  nothing_to_compact: "error.nothingToCompact.next",
   outside_roots: "error.outside.next",
+  provider_failed: "error.provider.next",
   queue_changed: "error.changed.next",
   rate_limited: "error.busy.next",
   session_file_missing: "error.fileMissing.next",
@@ -57,14 +70,32 @@ const ADVICE: Partial<Record<string, TextKey>> = {
   version_mismatch: "error.changed.next",
 };
 
-export function errorWords(code: string | undefined, said: Trouble): Trouble {
-  const text = own(TEXTS, code) ?? own(NAMING, code, { named: said.text.replace(/^[^:]*: /, "") });
+/** Codes whose advice names how long to wait, where that is known. */
+const WAITS: Partial<Record<string, TextKey>> = {
+  bash_circuit_open: "error.shellCircuit.wait",
+  circuit_open: "error.circuit.wait",
+};
+
+export function errorWords({ error, code, field, hint = "", retryAfterMs }: Failure): Trouble {
+  // The one field that people fill in by hand.
+  if (code === "validation_failed" && field === "cwd") {
+    return { text: t("error.cwd"), hint: t("error.cwd.next") };
+  }
+  const seconds = Math.ceil((retryAfterMs ?? 0) / 1000);
+  const wait = seconds === 0 ? undefined : own(WAITS, code);
   // What is refused comes with an advice that fits it, or with a general one about ids.
-  const isGeneral = code === "refused" && /\bnew id\b/.test(said.hint);
-  return { text: text ?? said.text, hint: isGeneral ? t("error.refused.next") : (own(ADVICE, code) ?? said.hint) };
+  const isGeneral = code === "refused" && /\bnew id\b/.test(hint);
+  const advice = wait ?? (isGeneral ? "error.refused.next" : own(ADVICE, code));
+  return { text: textOf(code, error), hint: advice === undefined ? hint : t(advice, { seconds }) };
 }
 
-function own(table: Partial<Record<string, TextKey>>, code: string | undefined, values: Record<string, string> = {}): string | undefined {
-  const key = code !== undefined && Object.hasOwn(table, code) ? table[code] : undefined;
-  return key === undefined ? undefined : t(key, values);
+function textOf(code: string | undefined, said: string): string {
+  const key = own(TEXTS, code);
+  const naming = own(NAMING, code);
+  const named = naming?.named.exec(said)?.[1];
+  return key !== undefined ? t(key) : naming === undefined || named === undefined ? said : t(naming.text, { named });
+}
+
+function own<Entry>(table: Partial<Record<string, Entry>>, code: string | undefined): Entry | undefined {
+  return code !== undefined && Object.hasOwn(table, code) ? table[code] : undefined;
 }

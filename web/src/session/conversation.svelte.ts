@@ -13,11 +13,12 @@ import { t } from "../texts";
 import { asking } from "./asking.svelte";
 import { saidOf } from "./attached";
 import { type ChangedFile, changesIn } from "./changes";
-import { attachments, draftOf, type Picture } from "./draft.svelte";
-import { fileIdOf, loadFromDisk } from "./files";
+import { type Attachment, attachments, CONVERSATION, draftOf, type Picture } from "./draft.svelte";
+import { fileIdOf, findFile, loadFromDisk } from "./files";
 import { Look } from "./look.svelte";
 import { Messages, type Row } from "./messages.svelte";
 import { contentImages, contentText } from "./parts.svelte";
+import { Recess } from "./recess.svelte";
 import { Requests } from "./requests.svelte";
 import { Sending } from "./sending.svelte";
 import { isAnnouncement, Stage } from "./stage.svelte";
@@ -35,6 +36,8 @@ export class Conversation {
   problem = $state.raw<Trouble | undefined>();
   /** The server let it go; its file may still be there. */
   isGone = $state.raw(false);
+  /** Its file is not there any more: nobody can open it again. */
+  isDeleted = $state.raw(false);
 
   /** The server has it, from disk if need be: it can be asked about. */
   isThere = $state.raw(false);
@@ -67,16 +70,22 @@ export class Conversation {
   readonly client: Asks = { request: (command, options) => (this.look ?? link.client).request(command, options) };
   readonly messages: Messages;
   readonly requests: Requests;
+  /** Whether its provider is left alone. */
+  readonly recess = new Recess(() => this.info?.model?.provider);
   readonly stage = new Stage();
   readonly draft;
   readonly sending: Sending;
   private readonly events = new PerFrame<AgentEvent>((events) => this.apply(events));
+  /** Told with a snapshot: it changes when the server is started again. */
+  private epoch: string | undefined;
   /** Events that came while messages were read. */
   private held: AgentEvent[] | undefined;
   private opening: Promise<void> = Promise.resolve();
   private leave: (() => Promise<void>) | undefined;
   /** Older messages are on their way. */
   private older: Promise<void> | undefined;
+  /** What a fork or a step back put into the editor alone. */
+  private putBack: string | undefined;
   private readonly endings: (() => void)[] = [];
   isClosed = false;
   // Whether it works is told by events alone: an answer that was on its way may be older than they are.
@@ -207,6 +216,7 @@ export class Conversation {
         snapshot: (snapshot) => void this.startFrom(snapshot),
         gone: (reason) => {
           this.isGone = true;
+          void this.lookForFile();
           this.problem = reason === undefined ? undefined : trouble(reason);
         },
       },
@@ -217,6 +227,7 @@ export class Conversation {
   close(): void {
     this.isClosed = true;
     this.events.clear();
+    this.recess.end();
     for (const end of this.endings) {
       end();
     }
@@ -225,6 +236,16 @@ export class Conversation {
       .catch(() => undefined) // Whoever leaves does not care how.
       .then(() => asking.hide(this.id));
     leaving.set(this.id, left);
+  }
+
+  /** Whoever closes a session leaves its file, and whoever deletes one takes it away, a moment later. */
+  private async lookForFile(): Promise<void> {
+    const id = fileIdOf(this.info?.sessionFile ?? "");
+    try {
+      this.isDeleted = id === undefined || (await findFile(id)) === undefined;
+    } catch {
+      // A server that is away is told of elsewhere.
+    }
   }
 
   /** Reads everything anew; for what events do not tell. */
@@ -276,7 +297,8 @@ export class Conversation {
     }
     await this.reload();
     if (data.editorText !== undefined || images.length > 0) {
-      this.stage.suggest(saidOf(data.editorText ?? "").text, images);
+      const [words, pictures] = this.beside(saidOf(data.editorText ?? "").text, images);
+      this.stage.suggest(words, CONVERSATION, pictures);
     }
     return true;
   }
@@ -289,19 +311,20 @@ export class Conversation {
       return false;
     }
     await this.reload();
-    this.stage.suggest(saidOf(data.text).text, images);
+    const [words, pictures] = this.beside(saidOf(data.text).text, images);
+    this.stage.suggest(words, CONVERSATION, pictures);
     return true;
   }
 
   /**
    * Says once more what was said last. If nothing but the failure came of it, it takes its place; if the model did something before it
-   * failed, that is not forgotten, and the message follows it.
+   * failed, that is not forgotten, and the message follows it. Nothing moves while it would be refused.
    */
   async again(): Promise<void> {
     const { rows } = this.messages;
     const at = rows.findLastIndex((row) => row.message.role === "user");
     const last = rows[at];
-    if (last?.message.role !== "user") {
+    if (last?.message.role !== "user" || (await this.recess.look())) {
       return;
     }
     const { content } = last.message;
@@ -317,6 +340,17 @@ export class Conversation {
     await this.sending.say(saidOf(contentText(content)).text, images, "prompt");
   }
 
+  /** What is put into the editor beside what somebody typed there; what was put there and left as it was makes room for it. */
+  private beside(text: string, images: readonly Attachment[]): [string, readonly Attachment[]] {
+    const { draft } = this;
+    const isFree = draft.text === this.putBack || draft.text === "";
+    this.putBack = isFree ? text : undefined;
+    if (isFree) {
+      return [text, draft.text === "" ? [...draft.images, ...images] : images];
+    }
+    return [draft.text.includes(text) ? draft.text : `${draft.text}\n\n${text}`, [...draft.images, ...images]];
+  }
+
   private imagesOf(entryId: string): ReturnType<typeof attachments> {
     const message = this.messages.rows.find((row) => row.entryId === entryId)?.message;
     return attachments(message?.role === "user" ? contentImages(message.content) : []);
@@ -329,7 +363,13 @@ export class Conversation {
 
   async compact(words: string): Promise<void> {
     this.isCompacting = true;
-    const done = await this.try(() => this.session.request({ type: "compact", ...(words === "" ? {} : { customInstructions: words }) }));
+    const done = await this.try(async () => {
+      const made = await this.session.request({ type: "compact", ...(words === "" ? {} : { customInstructions: words }) }).catch(unlessNothing);
+      if (made === undefined) {
+        this.stage.notice("info", t("error.nothingToCompact"), t("error.nothingToCompact.next"));
+      }
+      return made;
+    });
     this.isCompacting = false;
     await this.reload();
     if (done !== undefined) {
@@ -359,6 +399,10 @@ export class Conversation {
     this.isWorking = snapshot.sessionInfo.isStreaming;
     this.queue = snapshot.queue;
     this.stage.asked = [];
+    if (this.epoch !== undefined && this.epoch !== snapshot.epoch) {
+      this.stage.clearAll(); // The server was started again, and its extensions with it.
+    }
+    this.epoch = snapshot.epoch;
     for (const question of snapshot.questions) {
       this.stage.ask(question);
     }
@@ -438,6 +482,9 @@ export class Conversation {
       } else if (type === "bash") {
         void this.settle();
       }
+    }
+    if (event.type === "command_finished" && event.data.commandType === "delete_stored_session" && this.isGone) {
+      void this.lookForFile();
     }
     if (event.type === "command_finished" && event.data.sessionId === this.id && event.data.commandType === "bash") {
       this.sending.endShell();
@@ -586,12 +633,23 @@ export class Conversation {
       this.stage.notice("warning", t("queue.images.elsewhere"), t("queue.images.elsewhere.next"));
       return;
     }
+    if (await this.recess.look()) {
+      this.stage.notice("warning", t("error.circuit"), t("error.circuit.wait", { seconds: this.recess.seconds ?? 0 }));
+      return;
+    }
     const { revision } = this.queue;
     const answer = await this.try(() => this.session.request({ type: "edit_queue", revision, items: others.map(({ itemId }) => ({ itemId })) }));
     if (answer !== undefined) {
       this.queue = answer.data;
       await this.sending.say(saidOf(first.message).text, images, "prompt");
     }
+  }
+}
+
+/** That there was nothing to do is no failure. */
+function unlessNothing(error: unknown): undefined {
+  if (!hasCode(error, "nothing_to_compact")) {
+    throw error;
   }
 }
 

@@ -58,7 +58,8 @@ export async function loadFromDisk(session: string): Promise<Loaded | undefined>
   }
 }
 
-async function findFile(fileId: string): Promise<string | undefined> {
+/** The file of a session by the id that its name ends with. */
+export async function findFile(fileId: string): Promise<string | undefined> {
   let cursor: string | undefined;
   do {
     const { data } = await link.client.request({ type: "list_stored_sessions", limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });

@@ -9,15 +9,21 @@ import { attachments, type Draft, type Picture, read, write } from "./draft.svel
 import type { Messages } from "./messages.svelte";
 import { isKnown, type Manner, type Outbox, type Outgoing, outboxOf } from "./outbox.svelte";
 import { contentText } from "./parts.svelte";
+import type { Recess } from "./recess.svelte";
 import type { Stage } from "./stage.svelte";
 
 /** So far the clocks of browser and server may be apart. */
 const CLOCKS_MS = 5000;
 
+/** Characters of a running command's output that are kept: its end, as in the conversation. */
+const LONGEST_OUTPUT = 50_000;
+
 /** A shell command of the user that is at work. */
 interface ShellRun {
   id: string;
   command: string;
+  /** Extensions that wrote in it: they answer for it. A page from before did not know. */
+  writtenBy?: readonly string[];
   at: number;
 }
 
@@ -28,9 +34,12 @@ export interface Addressee {
   readonly draft: Draft;
   readonly messages: Messages;
   readonly stage: Stage;
+  readonly recess: Recess;
   readonly isWorking: boolean;
   /** Whether nobody looks at it any more. */
   readonly isClosed: boolean;
+  /** Whether the server has let it go, which is told as long as it is so. */
+  readonly isGone: boolean;
   reload(): Promise<void>;
   settle(): Promise<void>;
 }
@@ -53,8 +62,8 @@ export class Sending {
     return this.transmit({ id: newId(), text, images, manner, at: Date.now() });
   }
 
-  runShell(command: string): Promise<void> {
-    return this.followShell({ id: newId(), command, at: Date.now() });
+  runShell(command: string, writtenBy: readonly string[]): Promise<void> {
+    return this.followShell({ id: newId(), command, writtenBy, at: Date.now() });
   }
 
   /** The pictures of something that waits, as far as it was sent from here. */
@@ -90,7 +99,7 @@ export class Sending {
 
   /** A shell command has written something. */
   hearShell(delta: string): void {
-    this.shell = { command: this.shell?.command ?? "", output: `${this.shell?.output ?? ""}${delta}` };
+    this.shell = { command: this.shell?.command ?? "", output: `${this.shell?.output ?? ""}${delta}`.slice(-LONGEST_OUTPUT) };
   }
 
   /** A shell command has ended. One of another client is forgotten: nobody waits for its end here. */
@@ -125,9 +134,12 @@ export class Sending {
       if (hasCode(error, "aborted", "provider_failed")) {
         return; // It was said, and the conversation shows what became of it.
       }
+      this.to.recess.hear(error);
       const isSaid = await this.isSaid(outgoing, error);
       // Whoever has gone elsewhere is told there.
-      (this.to.isClosed ? notices : stage).tell(error);
+      if (!(this.to.isGone && hasCode(error, "session_not_found"))) {
+        (this.to.isClosed ? notices : stage).tell(error);
+      }
       // Whoever has typed it again meanwhile has it already.
       if (!isSaid && (text === "" || !draft.text.includes(text))) {
         this.giveBack(text, images);
@@ -152,7 +164,7 @@ export class Sending {
   }
 
   /** Puts what was not said back into the editor, beside what stands there. */
-  private giveBack(text: string, images: readonly Picture[]): void {
+  giveBack(text: string, images: readonly Picture[]): void {
     const { draft } = this.to;
     draft.write([draft.text, text].filter((part) => part !== "").join("\n\n"));
     draft.attach([...draft.images, ...attachments(images)]);
@@ -160,11 +172,11 @@ export class Sending {
 
   /** Runs a shell command, or goes on to wait for one that this page began before it was loaded anew. */
   private async followShell(run: ShellRun): Promise<void> {
-    const { id, command } = run;
+    const { id, command, writtenBy = [] } = run;
     write(this.shellKey, JSON.stringify(run));
     this.shell = { command, output: "" };
     try {
-      await this.to.session.request({ type: "bash", command }, { id });
+      await this.to.session.request({ type: "bash", command, ...(writtenBy.length > 0 ? { writtenBy: [...writtenBy] } : {}) }, { id });
     } catch (error) {
       if (!hasCode(error, "aborted")) {
         this.to.stage.tell(error);

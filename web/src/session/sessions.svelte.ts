@@ -178,16 +178,37 @@ class Sessions {
     this.readSoon("all");
   }
 
+  /** Names it. One on disk is opened for that and closed again: a name is written as everything else that is done in a session. */
+  async rename(session: Listed, name: string): Promise<void> {
+    const isStored = session.state === "stored" && session.file !== undefined;
+    const id = isStored ? (await link.client.loadSession(session.file ?? "")).id : session.id;
+    try {
+      await link.client.request({ type: "set_session_name", sessionId: id, name });
+    } finally {
+      if (isStored) {
+        await link.client.request({ type: "delete_session", sessionId: id });
+      }
+    }
+    this.readSoon("all");
+  }
+
   /** Removes its file for good. */
   async remove(session: Listed): Promise<void> {
     if (session.state !== "stored") {
-      await link.client.request({ type: "delete_session", sessionId: session.id });
+      await link.client.request({ type: "delete_session", sessionId: session.id }).catch(unlessClosed);
     }
     if (session.file !== undefined && session.state !== "lost") {
       const fileName = session.file.split(/[\\/]/).at(-1) ?? "";
       await link.client.request({ type: "delete_stored_session", sessionPath: session.file, fileName });
     }
     this.readSoon("all");
+  }
+}
+
+/** Somebody has closed it meanwhile; its file is there all the same. */
+function unlessClosed(error: unknown): void {
+  if (!hasCode(error, "session_not_found")) {
+    throw error;
   }
 }
 

@@ -31,6 +31,8 @@ export interface Status {
 
 interface Suggested {
   text: string;
+  /** The extension that wrote it, or the conversation. */
+  author: string;
   /** Those that are there stay if none are named. */
   images: readonly Attachment[] | undefined;
 }
@@ -43,13 +45,15 @@ export class Stage extends Notices {
     new Set(this.asked.flatMap(({ question: { asker } }) => (asker?.by === "host" && asker.approval.toolCallId !== undefined ? [asker.approval.toolCallId] : []))),
   );
   workingMessage = $state.raw<Status | undefined>();
+  /** What an extension wants the tab to be called. */
+  title = $state.raw<Status | undefined>();
   statuses = $state.raw<ReadonlyMap<string, Status>>(new Map());
   widgets = $state.raw<ReadonlyMap<string, Widget>>(new Map());
   /** What an extension, a fork or a step in the tree puts into the editor; whoever takes it takes it away. */
   suggested = $state.raw<Suggested | undefined>();
 
-  suggest(text: string, images?: readonly Attachment[]): void {
-    this.suggested = { text, images };
+  suggest(text: string, author: string, images?: readonly Attachment[]): void {
+    this.suggested = { text, author, images };
   }
 
   ask(question: OpenQuestion): void {
@@ -73,6 +77,16 @@ export class Stage extends Notices {
   forget(requestId: string): void {
     this.asked = this.asked.filter((asked) => asked.question.requestId !== requestId);
     this.drawn = this.drawn.filter((drawn) => drawn.requestId !== requestId);
+  }
+
+  /** Extensions began anew: nothing of what they drew, asked and announced is there any more. */
+  clearAll(): void {
+    this.asked = [];
+    this.drawn = [];
+    this.statuses = new Map();
+    this.widgets = new Map();
+    this.workingMessage = undefined;
+    this.title = undefined;
   }
 
   announce(said: Announcement, asker: Asker | undefined): void {
@@ -103,13 +117,13 @@ export class Stage extends Notices {
         return;
       }
       case "setTitle":
-        document.title = said.title;
+        this.title = { text: said.title, extensionId };
         return;
       case "setWorkingMessage":
         this.workingMessage = said.message === undefined ? undefined : { text: said.message, extensionId };
         return;
       case "setEditorText":
-        return this.suggest(said.text);
+        return this.suggest(said.text, extensionId ?? "unknown");
     }
   }
 }

@@ -14,6 +14,8 @@ export interface Answer {
   hold?: Promise<void>;
   /** Refuses with this status instead. */
   fail?: number;
+  /** The words and the code of a refusal. */
+  refusal?: { message: string; code?: string };
   /** Tokens that it says to have read from its cache. */
   cached?: number;
 }
@@ -46,6 +48,11 @@ export class ScriptedModel {
     return this;
   }
 
+  /** What it was to say and did not is not said. */
+  forget(): void {
+    this.answers.length = 0;
+  }
+
   otherwise(answer: Answer): this {
     this.usual = answer;
     return this;
@@ -68,7 +75,7 @@ export class ScriptedModel {
     this.asked.push(JSON.parse(body) as { messages: { role: string; content: unknown }[] });
     const answer = this.answers.shift() ?? this.usual;
     if (answer.fail !== undefined) {
-      response.writeHead(answer.fail, { "content-type": "application/json" }).end('{"error":{"message":"the script says no"}}');
+      response.writeHead(answer.fail, { "content-type": "application/json" }).end(JSON.stringify({ error: answer.refusal ?? { message: "the script says no" } }));
       return;
     }
     response.writeHead(200, { "content-type": "text/event-stream" });

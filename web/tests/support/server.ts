@@ -87,6 +87,15 @@ export class PiServer {
     await this.ended;
   }
 
+  /** Holds it as a machine would that has gone to sleep: its connections stay, and nobody answers. */
+  freeze(): void {
+    this.child?.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.child?.kill("SIGCONT");
+  }
+
   async stop(): Promise<void> {
     await this.kill();
     await rm(this.folder, { recursive: true, force: true });

@@ -9,8 +9,9 @@ import { total } from "./count";
 import type { CacheState, Envelope, EnvelopeMessage, Purpose, Segment, Tokens, Usage } from "./format";
 import { ours, oursOfEnvelope } from "./ours";
 import type { Problem } from "./problem";
-import { type Located, placed, readText, scan } from "./read";
-import { anyNumberOf, describe, isObject, messageOf, NUMBER, optional, problems, record, required, SEGMENT, TEXT, word, type Written } from "./shape";
+import { decoded } from "./encoding";
+import { type Located, placed, readBytes, readText, scan } from "./read";
+import { anyNumberOf, describe, ENVELOPE, isObject, messageOf, NUMBER, optional, problems, record, required, SEGMENT, TEXT, word, type Written } from "./shape";
 import type { Switch, Switchable } from "./treemap";
 
 /** A call of a model, as a list of them tells it. */
@@ -74,23 +75,49 @@ function isFile(value: unknown): value is { name: string; text: string } {
   return isObject(value) && typeof value["name"] === "string" && typeof value["text"] === "string";
 }
 
-/** Opens the text of a file: an envelope, an album, or one envelope on each line. */
-export function openText(name: string, text: string): Opened {
+/** Opens a file as it is on disk. */
+export function openBytes(name: string, bytes: Uint8Array): Opened {
+  const text = decoded(bytes);
+  if (text !== undefined) {
+    return openText(name, text);
+  }
+  const read = readBytes(bytes);
+  return read.ok ? openEnvelope(name, read.envelope) : read;
+}
+
+/**
+ * Opens the text of a file: an envelope, an album, a list of envelopes, or one envelope on each line. A mark of the order of bytes at its
+ * beginning is no part of the document.
+ */
+export function openText(name: string, written: string): Opened {
+  const text = written.startsWith("\ufeff") ? written.slice(1) : written;
   if (scan(text) === undefined) {
     const value: unknown = JSON.parse(text);
     if (isAlbum(value)) {
       const found = placed(text, (written) => faultsOf(value, written));
       return found.length > 0 ? { ok: false, problems: found } : { ok: true, library: openAlbum(name, value as unknown as Album) };
     }
+    if (Array.isArray(value) && value.length > 0) {
+      const found = placed(text, (written) => problems(anyNumberOf(ENVELOPE), value, written));
+      return found.length > 0 ? { ok: false, problems: found } : { ok: true, library: collect(name, numbered(name, value as Envelope[])) };
+    }
   } else {
     const lines = text.split("\n").filter((line) => line.trim() !== "");
     const read = lines.length > 1 ? lines.map(readText) : [];
     if (read.length > 0 && read.every((one) => one.ok)) {
-      return { ok: true, library: collect(name, read.map((one, index) => ({ name: `${name}:${index + 1}`, envelope: one.envelope }))) };
+      return { ok: true, library: collect(name, numbered(name, read.map((one) => one.envelope))) };
     }
   }
   const read = readText(text);
-  return read.ok ? { ok: true, library: collect(name, [{ name, envelope: read.envelope }]) } : read;
+  return read.ok ? openEnvelope(name, read.envelope) : read;
+}
+
+function openEnvelope(name: string, envelope: Envelope): Opened {
+  return { ok: true, library: collect(name, [{ name, envelope }]) };
+}
+
+function numbered(name: string, envelopes: readonly Envelope[]): { name: string; envelope: Envelope }[] {
+  return envelopes.map((envelope, index) => ({ name: `${name}:${index + 1}`, envelope }));
 }
 
 /** Envelopes as a library, in the order given. */

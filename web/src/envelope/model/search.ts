@@ -1,8 +1,9 @@
 /** Which segments are shown: by kind, and by what they say. */
 
-import type { Entry, Kind } from "./format";
+import type { Entry, Kind, Segment } from "./format";
 import { originText, ours } from "./ours";
 import { searchable } from "./text";
+import { begin } from "./treemap";
 
 export interface Filter {
   /** Empty: all of them. */
@@ -22,6 +23,68 @@ export function matches(entry: Entry, filter: Filter): boolean {
   }
   const { id, origin } = ours(entry.segment);
   return [...searchable(entry.segment), originText(origin), id ?? ""].some((text) => fold(text).includes(wanted));
+}
+
+/** Whether a text has what is searched for. */
+export function isIn(text: string, query: string): boolean {
+  return fold(text).includes(fold(query.trim()));
+}
+
+/** How often a query stands in what can be searched of a segment. */
+export function countHits(segment: Segment, query: string): number {
+  const wanted = fold(query.trim());
+  if (wanted === "") {
+    return 0;
+  }
+  const { id, origin } = ours(segment);
+  return [...searchable(segment), originText(origin), id ?? ""].reduce((all, text) => all + occurrences(fold(text), wanted), 0);
+}
+
+function occurrences(text: string, wanted: string): number {
+  let count = 0;
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) {
+    count += 1;
+  }
+  return count;
+}
+
+/** What of a text has room on a line: its beginning or, while something is searched for that stands further in it, what is around the first hit. */
+export function excerpt(text: string, query: string, length: number): string {
+  return around(text, query, length) ?? begin(text, length);
+}
+
+/** The first hit among texts with the words around it, if there is one. */
+export function firstHit(texts: readonly string[], query: string): string | undefined {
+  for (const text of texts) {
+    const found = around(text, query, FOUND);
+    if (found !== undefined) {
+      return found;
+    }
+  }
+  return undefined;
+}
+
+/** How long the text around a hit is. */
+const FOUND = 160;
+/** A line may be narrow: the hit stands near its beginning. */
+const BEFORE = 24;
+
+function around(text: string, query: string, length: number): string | undefined {
+  const wanted = fold(query.trim());
+  const folded = fold(text);
+  const at = wanted === "" || folded.length !== text.length ? -1 : folded.indexOf(wanted);
+  if (at === -1) {
+    return undefined;
+  }
+  const from = whole(text, at - BEFORE <= BEFORE ? 0 : at - BEFORE);
+  const to = whole(text, Math.min(text.length, Math.max(from + length, at + wanted.length)));
+  return `${from > 0 ? "… " : ""}${text.slice(from, to).replace(/[\n\r\t]/g, " ")}${to < text.length ? " …" : ""}`;
+}
+
+/** The same place, or the one before it if it lies inside a character. */
+function whole(text: string, at: number): number {
+  const unit = text.charCodeAt(at);
+  return unit >= 0xdc00 && unit <= 0xdfff ? at - 1 : at;
 }
 
 /** A text in pieces, those that were searched for apart from the others. */

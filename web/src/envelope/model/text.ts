@@ -52,20 +52,30 @@ export function searchable(segment: Segment): string[] {
     case "skills":
       return [segment.description ?? "", ...texts(segment)];
     case "tool_overview":
-      return segment.items.flatMap((item) => [item.name, item.description, item.parameters]);
+      return segment.items.flatMap((item) => [item.name, item.description, item.parameters, item.schema === undefined ? "" : spelled(item.schema)]);
     case "tool_call_result":
       return [segment.toolName, segment.result];
     case "document":
-      return [segment.fileName, segment.mimeType, ...texts(segment)];
+      return [segment.fileName, segment.mimeType, ...texts(segment), ...(isPart(segment.snippet, segment.parsedContent) ? [] : [segment.snippet])];
     case "media":
       // Nobody searches in the digits of a picture.
       return [segment.altText ?? "", segment.url.startsWith("data:") ? "" : segment.url];
+    case "tool_call_request":
+      return [segment.toolName, ...Object.entries(segment.arguments).flatMap(([name, value]) => [name, spelled(value)])];
     case "text":
     case "system_prompt":
     case "long_text":
-    case "tool_call_request":
       return texts(segment);
   }
+}
+
+function isPart(snippet: string, whole: string | undefined): boolean {
+  return whole === undefined || whole.includes(snippet);
+}
+
+/** A value as it is shown: a text as it is, everything else as its JSON. */
+export function spelled(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
 /** How many characters, as a person counts them: no half ones. */

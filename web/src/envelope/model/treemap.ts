@@ -1,8 +1,8 @@
 /**
- * The window as areas: kind, then source, then item, each as large as it has tokens.
+ * The window as a tree: kind, then source, then item. `areas.ts` lays it out.
  *
- * The parts of an area always sum up to it: the tokens of a segment that lists things are divided among them by length, and no
- * token is lost or made. The layout is the squarified one, which keeps areas near to squares.
+ * The parts always sum up to the whole: the tokens of a segment that lists things are divided among them by length, and no token is
+ * lost or made.
  */
 
 import { divide, estimated, tokens } from "./count";
@@ -22,6 +22,8 @@ export interface Item {
   /** The segment that it is, or is part of. */
   index: number;
   switch?: Switch;
+  /** It was in this request, and is not in the next. */
+  isOff?: true;
 }
 
 export interface Source {
@@ -162,13 +164,24 @@ function itemsOf(segment: Segment, index: number, switchable: Switchable, name: 
   const parts = listed(segment);
   if (parts === undefined) {
     const source = switchOfSource(segment, switchable);
-    return [{ key: String(index), name, tokens: count, index, ...(source && { switch: source }) }];
+    return [{ key: String(index), name, tokens: count, index, ...switched(source, isOff(source)) }];
   }
   const shares = divide(count, parts.map((part) => part.weight));
+  const isAllOff = isOff(switchOfSource(segment, switchable));
+  const switchOf = switcher(segment, switchable);
   return parts.map((part, place) => {
-    const found = switchOfItem(segment, part.name, switchable);
-    return { key: `${index}/${place}`, name: part.name, tokens: shares[place] ?? 0, index, ...(found && { switch: found }) };
+    const found = switchOf(part.name);
+    return { key: `${index}/${place}`, name: part.name, tokens: shares[place] ?? 0, index, ...switched(found?.change, isAllOff || (found?.isOff ?? false)) };
   });
+}
+
+/** Whether what would turn it on is what is left to do. */
+function isOff(change: Switch | undefined): boolean {
+  return change?.type === "source" && change.enabled;
+}
+
+function switched(change: Switch | undefined, off: boolean): Pick<Item, "switch" | "isOff"> {
+  return { ...(change && { switch: change }), ...(off && { isOff: true }) };
 }
 
 /** The things that a segment lists, as long as they are. */
@@ -282,144 +295,35 @@ function switchOfSource(segment: Segment, { sources }: Switchable): Switch | und
   return found && { type: "source", sourceId: found.sourceId, enabled: !found.enabled };
 }
 
-function switchOfItem(segment: Segment, name: string, { sources, tools }: Switchable): Switch | undefined {
+/** What can be done with each of the things that a segment lists, by their names. */
+function switcher(segment: Segment, { sources, tools }: Switchable): (name: string) => { change: Switch; isOff: boolean } | undefined {
+  const ofSource = (found: Switch | undefined) => found && { change: found, isOff: isOff(found) };
   switch (segment.kind) {
     case "skills": {
-      const found = sources.find((source) => source.sourceId === `skill:${name}`);
-      return found && { type: "source", sourceId: found.sourceId, enabled: !found.enabled };
+      const skills = new Map(sources.map((source) => [source.sourceId, source]));
+      return (name) => {
+        const found = skills.get(`skill:${name}`);
+        return ofSource(found && { type: "source", sourceId: found.sourceId, enabled: !found.enabled });
+      };
     }
     case "tool_overview": {
       const active = tools.filter((tool) => tool.active ?? true).map((tool) => tool.name);
-      return active.includes(name) ? { type: "tools", tools: active.filter((tool) => tool !== name) } : undefined;
+      const listedTools = new Set(tools.map((tool) => tool.name));
+      return (name) => {
+        const isActive = active.includes(name);
+        const change: Switch = { type: "tools", tools: isActive ? active.filter((tool) => tool !== name) : [...active, name] };
+        return listedTools.has(name) ? { change, isOff: !isActive } : undefined;
+      };
     }
-    case "memory":
-      return switchOfSource(segment, { sources, tools });
+    case "memory": {
+      const whole = ofSource(switchOfSource(segment, { sources, tools }));
+      return () => whole;
+    }
     default:
-      return undefined;
+      return () => undefined;
   }
 }
 
 function larger(one: { tokens: number }, other: { tokens: number }): number {
   return other.tokens - one.tokens;
-}
-
-export interface Area {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-
-/** Divides an area by weights, in their order, into areas near to squares. What weighs nothing gets an area without size. */
-export function squarify(weights: readonly number[], area: Area): Area[] {
-  const all = weights.reduce((one, other) => one + other, 0);
-  if (all <= 0 || area.width <= 0 || area.height <= 0) {
-    return weights.map(() => ({ x: area.x, y: area.y, width: 0, height: 0 }));
-  }
-  const scale = (area.width * area.height) / all;
-  const sizes = weights.map((weight) => weight * scale);
-  const areas: Area[] = [];
-  let left = { ...area };
-  for (let start = 0; start < sizes.length; ) {
-    const side = Math.min(left.width, left.height);
-    let end = start + 1;
-    while (end < sizes.length && worst(sizes.slice(start, end + 1), side) <= worst(sizes.slice(start, end), side)) {
-      end += 1;
-    }
-    const row = sizes.slice(start, end);
-    const depth = side === 0 ? 0 : row.reduce((one, other) => one + other, 0) / side;
-    let passed = 0;
-    for (const size of row) {
-      const length = depth === 0 ? 0 : size / depth;
-      areas.push(
-        left.width >= left.height
-          ? { x: left.x, y: left.y + passed, width: depth, height: length }
-          : { x: left.x + passed, y: left.y, width: length, height: depth },
-      );
-      passed += length;
-    }
-    left =
-      left.width >= left.height
-        ? { x: left.x + depth, y: left.y, width: Math.max(0, left.width - depth), height: left.height }
-        : { x: left.x, y: left.y + depth, width: left.width, height: Math.max(0, left.height - depth) };
-    start = end;
-  }
-  return areas;
-}
-
-/** How far the least square of a row is from a square. */
-function worst(row: readonly number[], side: number): number {
-  const sum = row.reduce((one, other) => one + other, 0);
-  const [most, least] = row.reduce(([high, low], size) => [Math.max(high, size), Math.min(low, size)], [0, Number.POSITIVE_INFINITY]);
-  return Math.max((side * side * most) / (sum * sum), (sum * sum) / (side * side * Math.max(least, 1e-9)));
-}
-
-/** An area on the page. Areas of kinds and sources leave room for their names. */
-export interface Tile {
-  key: string;
-  level: "kind" | "source" | "item";
-  kind: Kind;
-  name: string;
-  tokens: number;
-  area: Area;
-  /** The segment behind it, for an item. */
-  index?: number;
-  switch?: Switch;
-}
-
-const HEAD = 20;
-const SEAM = 2;
-/** Smaller ones cannot be seen or hit; their tokens stay in the area around them. */
-const LEAST = 4;
-
-/** The whole window as tiles, those around others first. */
-export function tiles(branches: readonly Branch[], width: number, height: number): Tile[] {
-  const found: Tile[] = [];
-  const kinds = squarify(branches.map((branch) => branch.tokens), { x: 0, y: 0, width, height });
-  branches.forEach((branch, place) => {
-    const area = whole(kinds[place] as Area);
-    if (isTooSmall(area)) {
-      return;
-    }
-    found.push({ key: branch.kind, level: "kind", kind: branch.kind, name: "", tokens: branch.tokens, area });
-    const inside = within(area);
-    const sources = squarify(branch.sources.map((source) => source.tokens), inside);
-    branch.sources.forEach((source, at) => {
-      const around = whole(sources[at] as Area);
-      if (isTooSmall(around)) {
-        return;
-      }
-      const { key, name, tokens } = source;
-      found.push({ key, level: "source", kind: branch.kind, name, tokens, area: around, ...(source.switch && { switch: source.switch }) });
-      const items = squarify(source.items.map((item) => item.tokens), branch.sources.length > 1 ? within(around) : around);
-      source.items.forEach((item, index) => {
-        const one = whole(items[index] as Area);
-        if (!isTooSmall(one)) {
-          const rest = { index: item.index, ...(item.switch && { switch: item.switch }) };
-          found.push({ key: item.key, level: "item", kind: branch.kind, name: item.name, tokens: item.tokens, area: one, ...rest });
-        }
-      });
-    });
-  });
-  return found;
-}
-
-function within(area: Area): Area {
-  const head = area.height > HEAD * 2 && area.width > HEAD * 2 ? HEAD : SEAM;
-  return {
-    x: area.x + SEAM,
-    y: area.y + head,
-    width: Math.max(0, area.width - SEAM * 2),
-    height: Math.max(0, area.height - head - SEAM),
-  };
-}
-
-/** Edges on whole pixels: neighbours share them, and nothing is blurred. */
-function whole(area: Area): Area {
-  const [x, y] = [Math.round(area.x), Math.round(area.y)];
-  return { x, y, width: Math.round(area.x + area.width) - x, height: Math.round(area.y + area.height) - y };
-}
-
-function isTooSmall(area: Area): boolean {
-  return area.width < LEAST || area.height < LEAST;
 }
