@@ -114,7 +114,7 @@ pub(super) fn priced(stats: SessionStats) -> SessionStats {
     SessionStats { cost_at_least: stats.cost_at_least.or(is_unknown.then_some(true)), ..stats }
 }
 
-/// Why an answer was not taken, in the protocol's words.
+/// Why something could not be read, in the protocol's words.
 pub(super) fn unread(id: &SessionId, error: &ReadingError) -> Undone {
     match error {
         ReadingError::NoEntry(missing) => Error::NotFound(Missing::Entry { id: missing.id.clone(), member: None }),
