@@ -96,6 +96,23 @@ story("pipeline connects, waits and cleans up", async ({ PassThrough, Readable, 
   const failed = await pipeline(Readable.from((async function* () { yield "x"; throw new Error("source"); })()), broken).catch((fault) => fault.message);
   return [text(got), failed, broken.destroyed];
 });
+for (const broken of ["source", "middle", "sink", "closed source", "closed middle", "closed sink"]) {
+  story(`every part of a pipeline hears of what broke: ${broken}`, async ({ Readable, Transform, Writable, pipeline }) => {
+    const seen = [];
+    const parts = {
+      source: new Readable({ read() { if (broken === "source") this.destroy(new Error(broken)); else this.push("x"); } }),
+      middle: new Transform({ transform: (chunk, encoding, done) => (broken === "middle" ? done(new Error(broken)) : done(null, chunk)) }),
+      sink: new Writable({ write: (chunk, encoding, done) => done(broken === "sink" ? new Error(broken) : null) }),
+    };
+    const closed = Object.entries(parts).map(([name, part]) => new Promise((resolve) => part.on("error", (problem) => seen.push(`${name} ${problem.message}`)).on("close", resolve)));
+    await new Promise((resolve) => {
+      pipeline(...Object.values(parts), (problem) => resolve(seen.push(`told ${problem.message}`)));
+      parts[broken.replace("closed ", "")]?.destroy(broken.startsWith("closed") ? undefined : new Error(broken));
+    });
+    await Promise.all(closed);
+    return [seen.sort(), Object.values(parts).map((part) => part.errored?.message)];
+  });
+}
 story("pipe keeps the pace of the slower", async ({ PassThrough, Readable, Writable }, { finished }) => {
   let pending = 0;
   let most = 0;

@@ -62,7 +62,8 @@ export function connect(parts, { signal, end = true }, callback) {
   const done = (caught) => {
     if (caught && !problem) {
       problem = caught;
-      for (const stream of streams) stream.destroy?.(streams.includes(stream) && stream === streams.at(-1) ? caught : undefined);
+      // Whoever holds a part hears why it went no further; what had come to its end by then is left alone.
+      for (const { stream, isOver: isDone } of streams) if (!isDone) stream.destroy?.(caught);
     } else if (caught && problem.code === "ERR_STREAM_PREMATURE_CLOSE") {
       problem = caught; // Why it was closed says more than that it was.
     }
@@ -73,8 +74,12 @@ export function connect(parts, { signal, end = true }, callback) {
   };
   const watch = (stream, options) => {
     pending++;
-    streams.push(stream);
-    finished(stream, options, done);
+    const part = { stream, isOver: false };
+    streams.push(part);
+    finished(stream, options, (caught) => {
+      part.isOver = !caught;
+      done(caught);
+    });
   };
 
   /** One that stays open is over when everything was written to it. */
@@ -106,7 +111,8 @@ export function connect(parts, { signal, end = true }, callback) {
         // Nobody may read what it yields: it runs all the same, as far as that has room.
         current = new PassThrough({ objectMode: true });
         pending++;
-        streams.push(current);
+        // Nobody else has it: what destroys it is told to the callback.
+        streams.push({ stream: current.on("error", () => {}), isOver: false });
         pump(result, current, end).then(() => done(), done);
         break;
       }
