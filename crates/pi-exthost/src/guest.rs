@@ -6,7 +6,6 @@
 pub(crate) mod face;
 mod fault;
 mod registration;
-pub mod unseen;
 
 use std::sync::Arc;
 

@@ -17,6 +17,7 @@ pub mod log;
 pub mod manifest;
 pub mod message;
 pub mod schema;
+pub mod unseen;
 pub mod word;
 
 /// A JSON object whose members this crate does not interpret.

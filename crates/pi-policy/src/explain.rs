@@ -5,7 +5,10 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::json;
 
-use pi_extproto::capability::{Capability, DeclaredBy, Method};
+use pi_extproto::{
+    capability::{Capability, DeclaredBy, Method},
+    unseen,
+};
 
 use crate::{
     chain::{Recorder, walk},
@@ -18,7 +21,7 @@ use crate::{
     resolve::{ALLOWED_WITH, DENIED_WITH, FORGOTTEN_WITH},
     risk::{Assessment, Choice, PRIOR, WEIGHTS},
     rule::Rule,
-    target::{Admission, Target, is_hidden},
+    target::{Admission, Target},
 };
 
 /// How an origin begins that is a key.
@@ -312,19 +315,18 @@ fn grant_hint(action: &Action, has_namesake: bool) -> Hint {
 /// Makes one word of a text for a shell, in one line that can be read: what a terminal would not show stands as its number.
 pub(crate) fn quote(text: &str) -> String {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./:@%+=,".contains(sign);
-    let unseen = |sign: char| sign.is_control() || is_hidden(sign);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
     }
-    if !text.contains(unseen) {
+    if unseen::shown(text).all(|(_, is_shown)| is_shown) {
         return format!("'{}'", text.replace('\'', r"'\''"));
     }
-    let escaped = text.chars().fold(String::new(), |mut escaped, sign| {
+    let escaped = unseen::shown(text).fold(String::new(), |mut escaped, (sign, is_shown)| {
         match sign {
             '\'' | '\\' => escaped.extend(['\\', sign]),
             '\n' => escaped.push_str("\\n"),
-            sign if unseen(sign) => escaped.push_str(&format!("\\U{:08x}", u32::from(sign))),
-            sign => escaped.push(sign),
+            sign if is_shown => escaped.push(sign),
+            sign => escaped.push_str(&format!("\\U{:08x}", u32::from(sign))),
         }
         escaped
     });
@@ -397,6 +399,9 @@ mod tests {
             ("a\n'b\\", r"$'a\n\'b\\'"),
             ("a\u{1b}[2J", r"$'a\U0000001b[2J'"),
             ("a\u{202e}b", r"$'a\U0000202eb'"),
+            // Whatever counts as unseen where servers describe themselves.
+            ("a\u{3164}b", r"$'a\U00003164b'"),
+            ("❤\u{fe0f}.md", "'❤\u{fe0f}.md'"),
         ] {
             assert_eq!(quote(text), expected);
         }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use pi_extproto::capability::Capability;
+use pi_extproto::{capability::Capability, unseen};
 
 use crate::{
     case::is_same,
@@ -127,28 +127,33 @@ impl Target {
     /// The target in one line that is not longer than people read: whoever asks chose its text. What would begin a line or
     /// reach the terminal is made visible, and of what is too long the middle is left out, with a word about how much.
     pub fn in_one_line(&self) -> String {
-        bounded(self.to_string().chars().flat_map(visible).collect(), MOST)
+        bounded(visible(&self.to_string()), MOST)
     }
 
     /// The target for a person who decides about it. Of a command that is all that would be run, with its line breaks: what
     /// is not shown would be run all the same. Where it would run is not part of it. Everything else is in one line.
     pub fn as_written(&self) -> String {
         let Self::Command(command) = self else { return self.in_one_line() };
-        let shown = |letter| if matches!(letter, '\n' | '\t') { vec![letter] } else { visible(letter) };
-        bounded(command.written().chars().flat_map(shown).collect(), MOST_OF_A_COMMAND)
+        // Line ends and tabs stay.
+        let parts = command.written().split_inclusive(['\n', '\t']);
+        let shown = parts.flat_map(|part| {
+            let (line, end) = part.split_at(part.trim_end_matches(['\n', '\t']).len());
+            visible(line).into_iter().chain(end.chars())
+        });
+        bounded(shown.collect(), MOST_OF_A_COMMAND)
     }
 
     /// Where a command would run, if not in the project.
     pub fn folder(&self) -> Option<String> {
         let Self::Command(command) = self else { return None };
-        command.folder().map(|folder| bounded(folder.to_string().chars().flat_map(visible).collect(), MOST))
+        command.folder().map(|folder| bounded(visible(&folder.to_string()), MOST))
     }
 }
 
 /// The first names of a list, with a word about how many more there are.
 fn few(names: &[String]) -> String {
     const SHOWN: usize = 5;
-    let shown = |name: &String| bounded(name.chars().flat_map(visible).collect(), MOST);
+    let shown = |name: &String| bounded(visible(name), MOST);
     let first: Vec<String> = names.iter().take(SHOWN).map(shown).collect();
     match names.len().saturating_sub(SHOWN) {
         0 => first.join(", "),
@@ -167,22 +172,15 @@ fn bounded(letters: Vec<char>, most: usize) -> String {
     format!("{} [… {left_out} characters …] {}", text(&letters[..head]), text(&letters[letters.len() - tail..]))
 }
 
-/// Whether a character has no width, or turns the line around.
-pub(crate) fn is_hidden(letter: char) -> bool {
-    matches!(u32::from(letter), 0x80..=0x9f | 0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e
-        | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe0fff)
-}
-
-/// A character as it can be shown: control characters as the pictures that stand for them, and whatever else has no width or
-/// turns the line around by its number.
-fn visible(letter: char) -> Vec<char> {
-    let code = u32::from(letter);
-    match code {
-        0..=0x1f => char::from_u32(0x2400 + code).into_iter().collect(),
+/// A text as a line can show it: control characters as the pictures that stand for them, and whatever else nobody would see
+/// by its number.
+fn visible(text: &str) -> Vec<char> {
+    let picture = |sign: char| match u32::from(sign) {
+        code @ 0..=0x1f => char::from_u32(0x2400 + code).into_iter().collect(),
         0x7f => vec!['\u{2421}'],
-        _ if is_hidden(letter) => letter.escape_unicode().collect(),
-        _ => vec![letter],
-    }
+        _ => sign.escape_unicode().collect(),
+    };
+    unseen::shown(text).flat_map(|(sign, is_shown)| if is_shown { vec![sign] } else { picture(sign) }).collect()
 }
 
 impl Scope {

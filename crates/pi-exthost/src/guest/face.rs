@@ -7,10 +7,9 @@ use std::{borrow::Cow, fmt};
 
 use serde_json::{Map, Value};
 
-use super::{
-    registration::{GuestId, LONGEST_TOOL_NAME, ToolOffer, is_tool_name},
-    unseen,
-};
+use pi_extproto::unseen;
+
+use super::registration::{GuestId, LONGEST_TOOL_NAME, ToolOffer, is_tool_name};
 use crate::content::written;
 
 /// Of all that is said of one tool, in bytes.

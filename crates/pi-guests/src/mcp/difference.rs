@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use pi_exthost::guest::unseen;
-use pi_extproto::Object;
+use pi_extproto::{Object, unseen};
 
 use super::pins::unseen_signs;
 

@@ -9,37 +9,28 @@
 //! names then, and not to those that somebody else writes into it later. Those of a folder below one that is trusted are
 //! recorded when they are first met, by whichever command that is.
 
+mod book;
+mod told;
+
 use std::{
-    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
-use pi_exthost::{guest::unseen, private::PrivateFile};
-use pi_extproto::{Object, connector::tool::ToolDefinition};
+use pi_exthost::private::PrivateFile;
 use pi_transcript::json::Digest;
 
+use self::book::{Agreed, BY_ENTRY, Book, Page, Pin, VERSION, entries, key, place};
+pub(super) use self::told::unseen_signs;
 use super::{
-    difference,
     entry::{Origin, Server},
-    naming,
     reading::ToolFace,
     written,
 };
 
-const VERSION: u64 = 2;
-/// Records of this version know a server by the digest of its entry, and are taken over where the entry is the same.
-const BY_ENTRY: u64 = 1;
 /// Tools that are recorded of one server. None is forgotten for another: who could crowd a tool out of the record could
 /// describe it anew.
 pub(super) const MOST: usize = 1024;
-
-/// Definitions whose arguments are recorded, in bytes: each, and all of a server together.
-const LARGEST: u64 = 8 << 10;
-const ROOM: u64 = 256 << 10;
 
 /// Where descriptions are recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,33 +82,6 @@ pub enum PinFault {
     Newer { path: PathBuf },
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Book {
-    version: u64,
-    /// By name and place.
-    servers: BTreeMap<String, Page>,
-    /// Entries of projects that somebody agreed to: by file, and by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    entries: BTreeMap<String, BTreeMap<String, Agreed>>,
-}
-
-/// An entry that somebody agreed to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Agreed {
-    digest: String,
-    /// For people, as it was written.
-    shown: String,
-    /// A digest of each member; of older records nothing.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    members: BTreeMap<String, String>,
-}
-
-impl Agreed {
-    fn of(server: &Server) -> Self {
-        Self { digest: server.digest.clone(), shown: server.shown_whole(), members: server.digests.clone() }
-    }
-}
-
 /// An entry of a project that nobody agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unagreed {
@@ -133,40 +97,6 @@ pub struct Unagreed {
 enum Sight {
     First,
     Again,
-}
-
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Page {
-    name: String,
-    /// The digest of the entry with which its tools were seen, or agreed to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    entry: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    tokens: Option<u64>,
-    /// How many tools cost so much: also those that the server does not list, such as the one for its resources.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    offered: Option<usize>,
-    /// The digest of that which costs so much.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    weighed: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    version: Option<String>,
-    tools: BTreeMap<String, Pin>,
-    /// Tools that were described otherwise when they were last seen.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    changed: BTreeMap<String, Pin>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Pin {
-    digest: String,
-    description: String,
-    /// Of the whole definition. It says how much room a tool takes, and nothing about whether it is the same.
-    #[serde(default)]
-    bytes: u64,
-    /// Of what kind its arguments were, to show what changed in them; nothing where there is too much of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    schema: Option<Object>,
 }
 
 impl Pins {
@@ -276,7 +206,8 @@ impl Pins {
                     true => Vec::new(),
                     false => written::changed(&before.members, &now.members),
                 };
-                Some(Unagreed { before: Some(before.shown.clone()), now: now.shown, changed })
+                let is_same = !changed.is_empty() && changed.iter().all(|name| written::only_names_the_way(name));
+                (!is_same).then(|| Unagreed { before: Some(before.shown.clone()), now: now.shown, changed })
             }
             None => Some(Unagreed { before: None, now: now.shown, changed: Vec::new() }),
         })
@@ -376,147 +307,6 @@ impl Pins {
     }
 }
 
-/// The entries of a project by file and name; none of a file that is not there yet.
-fn entries(files: &[PathBuf], servers: &[Server]) -> BTreeMap<String, BTreeMap<String, Agreed>> {
-    let mut found: BTreeMap<String, BTreeMap<String, Agreed>> =
-        files.iter().map(|file| (place(file), BTreeMap::new())).collect();
-    for server in servers.iter().filter(|server| server.origin == Origin::Project) {
-        found.entry(place(&server.file)).or_default().insert(server.name.clone(), Agreed::of(server));
-    }
-    found
-}
-
-impl Unagreed {
-    /// What changed, for a person, in lines that are ours but for what stands behind a heading.
-    pub fn told(&self) -> String {
-        let mut lines = Vec::new();
-        match &self.before {
-            Some(before) => quote("before", before, &mut lines),
-            None => lines.push("  new since you agreed to the servers of this project".to_owned()),
-        }
-        quote("now", &self.now, &mut lines);
-        match self.changed.as_slice() {
-            [] if self.before.as_ref() == Some(&self.now) => {
-                lines.push("  changed: what is not shown, such as a secret; how it was is not recorded".to_owned());
-            }
-            [] => {}
-            names => quote("changed", &names.join(", "), &mut lines),
-        }
-        lines.join("\n")
-    }
-}
-
-impl Changed {
-    /// The tool as a model is told of it once somebody has agreed.
-    pub fn definition(&self, server: &str) -> ToolDefinition {
-        naming::definition(server, &self.tool)
-    }
-
-    /// What changed, for a person: the name of the tool, and below it lines with an indent. What the server wrote is marked line
-    /// by line, so that it cannot pass for anything that pi says.
-    pub fn told(&self) -> (String, Vec<String>) {
-        let Self { tool, before, arguments } = self;
-        let mut lines = Vec::new();
-        match before {
-            Some(before) if *before == tool.description => {}
-            Some(before) => {
-                quote("before", before, &mut lines);
-                quote("now", &tool.description, &mut lines);
-            }
-            None => {
-                lines.push("  new since the server was first seen".to_owned());
-                quote("now", &tool.description, &mut lines);
-            }
-        }
-        if !arguments.is_empty() {
-            lines.push("  its arguments:".to_owned());
-            lines.extend(arguments.iter().flat_map(|line| broken(line)).map(|line| format!("    {line}")));
-        }
-        (broken(&tool.name).collect::<Vec<_>>().join(" "), lines)
-    }
-}
-
-/// What a server wrote: behind its heading if it is one line, else below it and marked. What nobody would see of it is
-/// counted: else two texts could look the same.
-fn quote(heading: &str, text: &str, lines: &mut Vec<String>) {
-    let (seen, unseen) = (unseen::without_lures(text), unseen::count(text));
-    let heading = match unseen {
-        0 => heading.to_owned(),
-        unseen => format!("{heading}, with {}", unseen_signs(unseen)),
-    };
-    let written: Vec<&str> = broken(seen.trim()).collect();
-    match written.as_slice() {
-        [] => lines.push(format!("  {heading}:")),
-        [line] => lines.push(format!("  {heading}: {line}")),
-        written => {
-            lines.push(format!("  {heading}:"));
-            lines.extend(written.iter().map(|line| format!("  | {line}")));
-        }
-    }
-}
-
-/// How many signs of a text nobody sees, in words.
-pub(super) fn unseen_signs(count: usize) -> String {
-    match count {
-        1 => "1 sign that nobody sees".to_owned(),
-        count => format!("{count} signs that nobody sees"),
-    }
-}
-
-/// Lines, by every sign that some terminal takes for the end of one.
-fn broken(text: &str) -> impl Iterator<Item = &str> {
-    text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'])
-}
-
-/// By what a server is known again, whatever is changed in its entry. No digest looks like it.
-fn key(name: &str, file: &Path) -> String {
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    format!("{name} in {}", file.display())
-}
-
-/// By what a file of a project is known again: by its name in the project, whether or not it is there, and wherever it leads.
-/// One that comes later as a link, or in a folder that is one, is still the same.
-fn place(file: &Path) -> String {
-    let parent = file.parent().unwrap_or(Path::new(""));
-    let project =
-        if parent.file_name().is_some_and(|name| name == ".pi") { parent.parent().unwrap_or(parent) } else { parent };
-    match (project.canonicalize(), file.strip_prefix(project)) {
-        (Ok(project), Ok(name)) => project.join(name).display().to_string(),
-        (Err(_), _) | (_, Err(_)) => file.display().to_string(),
-    }
-}
-
-impl Pin {
-    fn of(tool: &ToolFace) -> Self {
-        const SHOWN: usize = 2000;
-        let shown = json!({ "name": tool.name, "description": tool.description, "parameters": tool.schema });
-        let bytes = u64::try_from(shown.to_string().len()).unwrap_or(u64::MAX);
-        let schema = (bytes <= LARGEST).then(|| tool.schema.clone());
-        Self { digest: tool.digest(), description: tool.description.chars().take(SHOWN).collect(), bytes, schema }
-    }
-
-    /// What changed in the arguments of a tool that is not the same any more.
-    fn arguments_changed(&self, tool: &ToolFace) -> Vec<String> {
-        let is_described_alike = tool.description.starts_with(&self.description);
-        match &self.schema {
-            Some(before) => difference::lines(before, &tool.schema),
-            None if is_described_alike => vec!["they changed; how they were is not recorded".to_owned()],
-            None => Vec::new(),
-        }
-    }
-}
-
-impl Page {
-    /// Records a tool as it is; its arguments only while there is room for them, so that a server cannot fill the file.
-    fn record(&mut self, name: &str, mut pin: Pin) {
-        let others = self.tools.iter().filter(|(other, pin)| *other != name && pin.schema.is_some());
-        if others.map(|(_, pin)| pin.bytes).sum::<u64>() + pin.bytes > ROOM {
-            pin.schema = None;
-        }
-        self.tools.insert(name.to_owned(), pin);
-    }
-}
-
 impl PinFault {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
@@ -531,7 +321,9 @@ impl PinFault {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out files")]
 mod tests {
-    use super::*;
+    use serde_json::json;
+
+    use super::{book::LARGEST, *};
     use crate::mcp::{
         entry::Origin,
         expansion::Variables,
@@ -644,6 +436,17 @@ mod tests {
             "  before: x (environment: LD_PRELOAD=/tmp/one.so)\n  now: x (environment: LD_PRELOAD=/tmp/two.so)\n  \
              changed: env.LD_PRELOAD"
         );
+        let agreed = json!({ "url": "https://h" });
+        pins.trust(std::slice::from_ref(&file), &[server(&agreed)]).expect("a record");
+        for (named, is_asked) in [
+            (json!({ "url": "https://h", "type": "http" }), false),
+            (json!({ "url": "https://h", "transport": "streamable-http" }), false),
+            (json!({ "url": "https://h", "type": "http", "headers": { "A": "1" } }), true),
+            (json!({ "url": "https://h/", "type": "http" }), true),
+        ] {
+            let unagreed = pins.unagreed(&server(&named)).expect("a record");
+            assert_eq!(unagreed.is_some(), is_asked, "{named}");
+        }
         let masked = "x (environment: TOKEN=[REDACTED])";
         assert_eq!(
             told(&given("TOKEN", "one"), &given("TOKEN", "two")),

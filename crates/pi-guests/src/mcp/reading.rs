@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use pi_exthost::guest::unseen;
 use pi_extproto::{
     Object,
     connector::tool::{ContentBlock, HostToolOutput, ImageBlock, TextBlock, ToolOutput},
+    unseen,
 };
 use pi_transcript::json::canonical;
 

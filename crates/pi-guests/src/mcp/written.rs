@@ -22,6 +22,12 @@ static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| {
 pub(super) const DECISIVE: [&str; 9] =
     ["command", "args", "env", "cwd", "type", "transport", "url", "httpUrl", "headers"];
 
+/// Whether a member only says by which way a server is spoken to. That follows from what else an entry says: one that says it
+/// otherwise leads to the same program, or is refused.
+pub(super) fn only_names_the_way(member: &str) -> bool {
+    matches!(member, "type" | "transport")
+}
+
 /// What is started, or where it is.
 pub(super) fn route(route: &Route) -> String {
     match route {

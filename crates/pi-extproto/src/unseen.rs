@@ -1,5 +1,6 @@
 //! Signs that a person does not see and a model reads: without a width, those that turn the direction, tags, and what only
-//! chooses the shape of the sign before it. The one list for whatever extensions and servers say of themselves.
+//! chooses the shape of the sign before it. The one list for whatever extensions and servers say of themselves, and for what
+//! people are asked about them.
 
 use std::borrow::Cow;
 
@@ -20,6 +21,15 @@ pub fn without_lures(text: &str) -> Cow<'_, str> {
 /// the sign before it.
 pub fn count(text: &str) -> usize {
     pairs(text).filter(|(before, sign)| is_unseen(*before, *sign)).count()
+}
+
+/// Each sign of a text, with whether a line shows it: it is no control and ends no line, joins nothing, and is not
+/// [unseen](count).
+pub fn shown(text: &str) -> impl Iterator<Item = (char, bool)> {
+    pairs(text).map(|(before, sign)| {
+        let ends_line = matches!(sign, '\u{2028}' | '\u{2029}');
+        (sign, !sign.is_control() && !ends_line && !is_joiner(sign) && !is_unseen(before, sign))
+    })
 }
 
 fn filtered(text: &str, is_kept: impl Fn(Option<char>, char) -> bool) -> Cow<'_, str> {
@@ -95,6 +105,17 @@ mod tests {
             check(&format!("a{sign}b"), "ab", 1);
         }
         check("a\u{7}\u{200d}b", "ab", 0);
+    }
+
+    #[test]
+    fn what_a_line_does_not_show_is_known_sign_by_sign() {
+        let hidden =
+            |text: &str| shown(text).filter(|(_, is_shown)| !is_shown).map(|(sign, _)| sign).collect::<String>();
+        assert_eq!(
+            hidden("a\u{7}b\u{85}\u{200d}\u{2028}\u{202e}\u{3164}\u{fe01} ünï 葛 ❤\u{fe0f}"),
+            "\u{7}\u{85}\u{200d}\u{2028}\u{202e}\u{3164}\u{fe01}"
+        );
+        assert_eq!(hidden("a\u{fe0f}"), "\u{fe0f}");
     }
 
     #[test]
