@@ -59,7 +59,7 @@ pub(crate) async fn execute(
         }
         Call::Ui(call) => {
             desk.authorize(action, terms).await?;
-            ui::perform(desk, &desk.conversation(terms), call).await
+            ui::perform(desk, call, terms).await
         }
         Call::Events(call) => {
             desk.authorize(action, terms).await?;

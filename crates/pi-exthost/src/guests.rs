@@ -15,9 +15,10 @@ mod seat;
 mod witness;
 
 use std::{
+    collections::HashMap,
     fmt,
     pin::pin,
-    sync::{Arc, OnceLock, PoisonError, RwLock, Weak},
+    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak},
     time::Duration,
 };
 
@@ -49,7 +50,7 @@ use self::{
     faces::{Faced, Faces},
     oddities::Told,
     seat::{Door, Errand, Seat},
-    witness::{Watch, Witness},
+    witness::{Tally, Watch, Witness},
 };
 use crate::{
     chain::{Chain, Flow},
@@ -93,6 +94,9 @@ pub struct Guests {
     witness: OnceLock<Witness>,
     /// Known once all guests are there.
     house: OnceLock<Weak<House>>,
+    /// What was asked of each, by its name and where it was loaded from: one that is switched off and on goes on with it. A lock
+    /// and no task: it is held for a look-up.
+    tallies: Mutex<HashMap<(GuestId, String), Arc<Tally>>>,
     told: Told,
 }
 
@@ -106,7 +110,8 @@ pub struct DuplicateGuest {
 impl Guests {
     pub fn new(patience: Patience, report: Reporter) -> Self {
         let (witness, house) = (OnceLock::new(), OnceLock::new());
-        Self { guests: RwLock::default(), patience, report, witness, house, told: Told::default() }
+        let (tallies, told) = (Mutex::default(), Told::default());
+        Self { guests: RwLock::default(), patience, report, witness, house, tallies, told }
     }
 
     /// The same, with a ledger that records what is asked of those who are attached from here on, and with a trace of the
@@ -140,18 +145,28 @@ impl Guests {
     }
 
     fn seat(&self, guest: Arc<dyn Guest>, place: usize, door: Door) -> Result<Attached, DuplicateGuest> {
-        let id = guest.registration().id.clone();
+        let registration = guest.registration();
+        let id = registration.id.clone();
         let mut guests = self.guests.write().unwrap_or_else(PoisonError::into_inner);
         if guests.iter().any(|other| other.id() == id) {
             return Err(DuplicateGuest { id });
         }
-        let watch = self.witness.get().map(|witness| witness.of(&id)).unwrap_or_default();
+        let tally = self.tally_of(&id, &registration.path);
+        let watch = match self.witness.get() {
+            Some(witness) => witness.of(&id, tally),
+            None => Watch::unrecorded(tally),
+        };
         let (seat, report) = (Seat::new(guest, door), self.report.clone());
         let faces = Arc::default();
         let new = Attached { seat, place, patience: self.patience, report, watch, faces };
         let (before, after): (Vec<_>, Vec<_>) = guests.iter().cloned().partition(|other| other.place <= place);
         *guests = before.into_iter().chain([new.clone()]).chain(after).collect();
         Ok(new)
+    }
+
+    fn tally_of(&self, id: &GuestId, path: &str) -> Arc<Tally> {
+        let mut tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(tallies.entry((id.clone(), path.to_owned())).or_default())
     }
 
     /// Gives those who are here the places that `place_of` says; the others keep theirs.
@@ -353,7 +368,7 @@ impl Attached {
             return Flow::Break(());
         }
         let (event, ask) = (chain.event().clone(), self.timed(cancel));
-        let watched = self.watch.event(&event);
+        let watched = self.watch.event(&event, &ask.stopwatch);
         let mut asked = pin!(self.run_with(guest, during.clone(), ask, |guest, ask| guest.handle(handler, event, ask)));
         let answer = tokio::select! {
             biased;
@@ -405,10 +420,11 @@ impl Attached {
         rendered.unwrap_or_default()
     }
 
-    /// Nobody is told that something stopped which was told to, nor of a tool that threw: that is for the model to read.
+    /// Nobody is told that something stopped which was told to, nor of a tool that threw: that is for the model to read. Whoever
+    /// typed what cannot be used is told by the answer.
     fn report(&self, during: &During, trouble: &Trouble) {
         match (trouble, during) {
-            (Trouble::Fault(GuestFault::Cancelled), _)
+            (Trouble::Fault(GuestFault::Cancelled | GuestFault::Misused { .. }), _)
             | (Trouble::Fault(GuestFault::Threw { .. }), During::Tool { .. }) => return,
             (Trouble::Fault(_), _)
             | (

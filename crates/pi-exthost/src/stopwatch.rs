@@ -3,7 +3,10 @@
 use std::{
     fmt,
     future::pending,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -19,6 +22,15 @@ use tokio::{
 pub struct Stopwatch {
     /// Nothing for work that may take as long as it wants.
     limited: Option<Arc<Limited>>,
+    /// Microseconds for which a person was waited for.
+    attended: Arc<AtomicU64>,
+}
+
+/// A person is waited for while this lives.
+#[must_use = "it counts until this is dropped"]
+pub struct Attending {
+    since: Instant,
+    attended: Arc<AtomicU64>,
 }
 
 struct Limited {
@@ -44,11 +56,22 @@ pub struct Pause {
 impl Stopwatch {
     pub fn new(allowed: Duration) -> Self {
         let state = State { pauses: 0, left: allowed, since: Instant::now() };
-        Self { limited: Some(Arc::new(Limited { allowed, state: Mutex::new(state), changed: Notify::new() })) }
+        let limited = Limited { allowed, state: Mutex::new(state), changed: Notify::new() };
+        Self { limited: Some(Arc::new(limited)), attended: Arc::default() }
     }
 
     pub fn unlimited() -> Self {
-        Self { limited: None }
+        Self { limited: None, attended: Arc::default() }
+    }
+
+    /// A person is asked on behalf of the guest. What it was asked for takes longer by that, and it is not busy.
+    pub fn attend(&self) -> Attending {
+        Attending { since: Instant::now(), attended: Arc::clone(&self.attended) }
+    }
+
+    /// For how long a person was waited for so far; twice where two were waited for at the same time.
+    pub(crate) fn attended(&self) -> Duration {
+        Duration::from_micros(self.attended.load(Relaxed))
     }
 
     /// How long the work may take, if there is a limit.
@@ -119,6 +142,13 @@ impl Drop for Pause {
     }
 }
 
+impl Drop for Attending {
+    fn drop(&mut self) {
+        let waited = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.attended.fetch_add(waited, Relaxed);
+    }
+}
+
 impl fmt::Debug for Stopwatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stopwatch").field("left", &self.left()).finish()
@@ -156,6 +186,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn it_runs_down() {
         assert_eq!(measure(&Stopwatch::new(ALLOWED)).await, ALLOWED);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn time_of_people_is_counted_with_and_without_a_limit() {
+        for stopwatch in [Stopwatch::new(ALLOWED), Stopwatch::unlimited()] {
+            sleep(Duration::from_secs(2)).await;
+            let attending = stopwatch.clone().attend();
+            sleep(Duration::from_secs(5)).await;
+            drop(attending);
+            sleep(Duration::from_secs(2)).await;
+            assert_eq!(stopwatch.attended(), Duration::from_secs(5));
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -28,7 +28,7 @@ pub struct Extension {
     pub commands: Vec<String>,
     /// About what its tools cost in every request, where somebody counted.
     pub tokens: Option<u64>,
-    /// Since it was started.
+    /// In this session, however often it was loaded anew or switched.
     pub figures: Figures,
     /// Bytes, where anybody can tell.
     pub memory: Option<u64>,

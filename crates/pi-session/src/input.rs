@@ -170,6 +170,9 @@ pub enum InputError {
     Unreadable { path: PathBuf, problem: Problem },
     #[error("there is no skill {name:?}{}", meant(.nearest))]
     UnknownSkill { name: String, nearest: Option<String> },
+    /// What stands behind the command of an extension, which says in its own words what it wants.
+    #[error("{message}")]
+    Misused { message: String },
 }
 
 fn meant(nearest: &Option<String>) -> String {

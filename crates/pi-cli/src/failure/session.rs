@@ -299,6 +299,7 @@ fn input_hint(error: &InputError) -> &'static str {
         InputError::UnknownSkill { .. } => {
             "`/skill:` in the chat lists those that there are; with a blank before it, it is said as it is"
         }
+        InputError::Misused { .. } => "write what the command wants behind its name",
         InputError::Missing { .. } => {
             "check the name after the @, which counts from this folder; a message that begins with @ needs a blank \
                  before it"

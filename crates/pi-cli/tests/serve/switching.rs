@@ -182,6 +182,7 @@ fn extension_is_switched_off_in_running_sessions_and_stays_off() {
         let off = ask(&mut client, "off", json!({"type": "disable_extension", "extensionId": "porter"})).await;
         let shape = json!({"extensionId": "porter", "tier": "js", "enabled": false, "state": "disabled", "tools": []});
         assert!(fits(&off["extension"], &shape), "{off}");
+        assert_ne!(off["extension"]["calls"], 0, "what it did in the session is not forgotten: {off}");
         news(&mut other, shape).await;
         let offered = tools_with(&mut client, "mcp__hi__hello").await;
         assert!(!offered.contains(&"greet".to_owned()), "{offered:?}");

@@ -12,34 +12,37 @@ use pi_transcript::question::{self, Announcement, Asked, NotifyType, Question, W
 
 use super::{invalid, refused};
 use crate::{
-    desk::{Desk, Output, Turn},
+    desk::{Desk, Output, Terms, Turn},
     ledger::flood::Passage,
     port::{Conversation, Settled},
+    stopwatch::Stopwatch,
 };
 
 /// What each notice takes that nobody is shown any more: who says too much is slowed down, and so is what is written of it.
 const PAUSE: Duration = Duration::from_millis(100);
 
-pub(super) async fn perform(desk: &Desk, conversation: &Conversation, call: UiCall) -> Result<Output, HostError> {
+pub(super) async fn perform(desk: &Desk, call: UiCall, terms: &Terms) -> Result<Output, HostError> {
+    let conversation = &desk.conversation(terms);
     match call {
         UiCall::Select { title, options, timeout_ms } => {
-            text(ask(desk, conversation, Question::Select { title, options, timeout: timeout_ms }).await?)
+            text(ask(desk, (conversation, terms), Question::Select { title, options, timeout: timeout_ms }).await?)
         }
         UiCall::Input { title, placeholder, timeout_ms } => {
-            text(ask(desk, conversation, Question::Input { title, placeholder, timeout: timeout_ms }).await?)
+            text(ask(desk, (conversation, terms), Question::Input { title, placeholder, timeout: timeout_ms }).await?)
         }
         UiCall::Editor { title, prefill, timeout_ms } => {
-            text(ask(desk, conversation, Question::Editor { title, prefill, timeout: timeout_ms }).await?)
+            text(ask(desk, (conversation, terms), Question::Editor { title, prefill, timeout: timeout_ms }).await?)
         }
         UiCall::Confirm { title, message, timeout_ms } => {
-            let answer = ask(desk, conversation, Question::Confirm { title, message, timeout: timeout_ms }).await?;
+            let answer =
+                ask(desk, (conversation, terms), Question::Confirm { title, message, timeout: timeout_ms }).await?;
             let confirmed = matches!(answer, Some(question::Answer::Confirm { confirmed: true }));
             Ok(Confirmation { confirmed }.into())
         }
         UiCall::Interview { title, questions, timeout_ms } => {
             let fields = questions.iter().map(question::FormField::from).collect();
             let asked = Question::Interview { title, questions: fields, timeout: timeout_ms };
-            let answer = ask(desk, conversation, asked).await?.unwrap_or(question::Answer::Cancelled);
+            let answer = ask(desk, (conversation, terms), asked).await?.unwrap_or(question::Answer::Cancelled);
             let read = FormAnswer::read(&questions, &answer);
             read.map(Output::from).map_err(|error| HostError::new(ErrorCode::Internal, error.to_string()))
         }
@@ -98,7 +101,7 @@ pub(super) async fn perform(desk: &Desk, conversation: &Conversation, call: UiCa
 /// Nothing if the person dismissed it, does not want to be asked by this guest any more, or if there is none.
 async fn ask(
     desk: &Desk,
-    conversation: &Conversation,
+    (conversation, terms): (&Conversation, &Terms),
     question: Question,
 ) -> Result<Option<question::Answer>, HostError> {
     let asked = Asked::try_from(question).map_err(|flaw| invalid(flaw.to_string()))?;
@@ -109,6 +112,7 @@ async fn ask(
             return Ok(None);
         }
     };
+    let _attending = terms.stopwatch.as_ref().map(Stopwatch::attend);
     let settled = tokio::select! {
         biased;
         settled = conversation.ask(asked) => settled.map_err(|refusal| refused(&refusal))?,

@@ -18,6 +18,7 @@ use super::{Desk, Occasion, Terms};
 use crate::{
     consent::asking::{self, Petitioner},
     ledger::object,
+    stopwatch::Stopwatch,
 };
 
 /// Denials in this session that make an extension look as bad as they can.
@@ -110,6 +111,7 @@ impl Desk {
                 };
                 let petitioner = Petitioner { name: identity.id.as_str(), version: &identity.version, origin, call };
                 let rulebook = &inner.house.fittings.rulebook;
+                let _attending = terms.stopwatch.as_ref().map(Stopwatch::attend);
                 asking::ask(&question, &petitioner, &gate, &self.conversation(terms), rulebook, request.now).await
             }
         };

@@ -12,7 +12,7 @@ use pi_extproto::host::ErrorCode;
 pub struct Figures {
     /// Tools, commands and events that the guest was asked for, as far as they are over.
     pub asked: u64,
-    /// How long they took together.
+    /// How long they took together, without the time in which people were waited for.
     pub busy: Duration,
     /// Host calls.
     pub calls: u64,

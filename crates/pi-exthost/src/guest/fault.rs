@@ -19,6 +19,9 @@ pub enum GuestFault {
     /// It has no such tool, command, shortcut, renderer or provider (any more).
     #[error("the extension has no {what}")]
     NotOffered { what: String },
+    /// What was typed behind its command cannot be used, and nothing was done. It is nobody's fault but the typist's.
+    #[error("{message}")]
+    Misused { message: String },
     /// What it answered cannot be read.
     #[error("the extension answered nonsense: {message}")]
     Nonsense { message: String },
@@ -71,6 +74,7 @@ impl GuestFault {
             Self::Threw { at: None, .. }
             | Self::Cancelled
             | Self::NotOffered { .. }
+            | Self::Misused { .. }
             | Self::Nonsense { .. }
             | Self::OverLimit { .. }
             | Self::Gone => self.to_string(),

@@ -281,10 +281,11 @@ impl GuestTool {
     /// that are too long are cut, and say so.
     pub async fn call(&self, mut call: ToolInvocation, cancel: &CancellationToken) -> Result<ToolAnswer, Trouble> {
         let during = During::Tool { name: call.name.clone() };
-        let watched = self.attached.watch.tool(&call);
+        let ask = self.attached.untimed(cancel);
+        let watched = self.attached.watch.tool(&call, &ask.stopwatch);
         let (told, news) = mpsc::channel(call.updates.max_capacity());
         let listener = std::mem::replace(&mut call.updates, told);
-        let work = self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.call_tool(call, ask));
+        let work = self.attached.run(during, ask, |guest, ask| guest.call_tool(call, ask));
         let answer = excess::relay(work, news, &listener).await;
         watched.answered_tool(&answer);
         self.shelf.shorten(answer).await
@@ -307,10 +308,10 @@ impl GuestCommand {
         let _end = ended.clone().drop_guard();
         let name = self.offer.definition.name.clone();
         let during = During::Command { name: name.clone() };
-        let watched = self.attached.watch.command(&name, &arguments);
+        let ask = self.attached.untimed(cancel);
+        let watched = self.attached.watch.command(&name, &arguments, &ask.stopwatch);
         let call = CommandCall { name, arguments, control: ControlPass::new(ended) };
-        let done =
-            self.attached.run(during, self.attached.untimed(cancel), |guest, ask| guest.run_command(call, ask)).await;
+        let done = self.attached.run(during, ask, |guest, ask| guest.run_command(call, ask)).await;
         watched.answered_command(&done);
         done
     }

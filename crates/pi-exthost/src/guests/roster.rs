@@ -13,7 +13,7 @@ use super::{Attached, Guests};
 use crate::{
     desk::Figures,
     dispatcher::House,
-    guest::{Condition, Guest},
+    guest::{Condition, Guest, GuestId},
 };
 
 /// How long a guest may take to tell how much memory it has; one that is busy is listed without.
@@ -51,6 +51,13 @@ impl Guests {
         let house = self.house.get().and_then(Weak::upgrade);
         let attached = self.attached();
         join_all(attached.iter().map(|attached| enrol(attached, house.as_ref()))).await
+    }
+
+    /// What was counted in this session of one that is not here now, by its name and where it was loaded from.
+    pub fn past(&self, id: &GuestId, path: &str) -> Figures {
+        let (asked, busy) = self.tally_of(id, path).read();
+        let house = self.house.get().and_then(Weak::upgrade);
+        Figures { asked, busy, ..house.map(|house| house.counted(id)).unwrap_or_default() }
     }
 
     /// Those that are on their way.

@@ -23,6 +23,7 @@ use crate::{
     guest::{GuestFault, GuestId, ToolAnswer, ToolInvocation},
     incident::{During, Trouble},
     ledger::{Ledger, Occasion, Pen, Span},
+    stopwatch::Stopwatch,
     trace::Trace,
 };
 
@@ -40,9 +41,9 @@ pub(crate) struct Watch {
     tally: Arc<Tally>,
 }
 
-/// How much was asked of a guest, and how long it took.
+/// How much was asked of a guest, and how long it took, without the time in which a person was waited for.
 #[derive(Debug, Default)]
-struct Tally {
+pub(super) struct Tally {
     asked: AtomicU64,
     micros: AtomicU64,
 }
@@ -53,20 +54,25 @@ pub(crate) struct Watched {
     trace: Option<Trace>,
     id: String,
     tally: Arc<Tally>,
+    stopwatch: Stopwatch,
     began: Instant,
 }
 
 impl Witness {
-    pub(super) fn of(&self, guest: &GuestId) -> Watch {
+    pub(super) fn of(&self, guest: &GuestId, tally: Arc<Tally>) -> Watch {
         let pen = Pen::new(self.ledger.clone(), guest.clone(), None);
-        Watch { seen: Some((pen, self.trace.clone())), tally: Arc::default() }
+        Watch { seen: Some((pen, self.trace.clone())), tally }
     }
 }
 
 impl Watch {
-    pub(crate) fn tool(&self, call: &ToolInvocation) -> Watched {
+    pub(super) fn unrecorded(tally: Arc<Tally>) -> Self {
+        Self { seen: None, tally }
+    }
+
+    pub(crate) fn tool(&self, call: &ToolInvocation, stopwatch: &Stopwatch) -> Watched {
         let id = call.call_id.to_string();
-        self.see(Occasion::ToolCall(call.call_id.clone()), &call.name, id, || {
+        self.see(Occasion::ToolCall(call.call_id.clone()), &call.name, (id, stopwatch), || {
             Payload::ToolCall(ToolCall {
                 call_id: call.call_id.clone(),
                 name: call.name.clone(),
@@ -77,19 +83,19 @@ impl Watch {
         })
     }
 
-    pub(crate) fn command(&self, name: &str, arguments: &str) -> Watched {
-        self.see(Occasion::SlashCommand(name.to_owned()), name, name.to_owned(), || {
+    pub(crate) fn command(&self, name: &str, arguments: &str, stopwatch: &Stopwatch) -> Watched {
+        self.see(Occasion::SlashCommand(name.to_owned()), name, (name.to_owned(), stopwatch), || {
             let args = Some(arguments.split_whitespace().map(str::to_owned).collect());
             Payload::SlashCommand(SlashCommand { name: name.to_owned(), args, input: None, extra: Extra::new() })
         })
     }
 
-    pub(crate) fn event(&self, event: &Event) -> Watched {
+    pub(crate) fn event(&self, event: &Event, stopwatch: &Stopwatch) -> Watched {
         if self.seen.is_none() {
-            return self.unseen(String::new());
+            return self.unseen(String::new(), stopwatch);
         }
         let name = event.hook().map_or("", |hook| hook.as_str()).to_owned();
-        self.see(Occasion::Event(name.clone()), &name, name.clone(), || {
+        self.see(Occasion::Event(name.clone()), &name, (name.clone(), stopwatch), || {
             let (name, data) = event.write();
             Payload::EventHook(EventHook { event: name.to_owned(), data, extra: Extra::new() })
         })
@@ -111,24 +117,37 @@ impl Watch {
         }
     }
 
-    fn see(&self, occasion: Occasion, name: &str, id: String, message: impl FnOnce() -> Payload) -> Watched {
-        let Some((pen, trace)) = &self.seen else { return self.unseen(id) };
+    fn see(
+        &self,
+        occasion: Occasion,
+        name: &str,
+        (id, stopwatch): (String, &Stopwatch),
+        message: impl FnOnce() -> Payload,
+    ) -> Watched {
+        let Some((pen, trace)) = &self.seen else { return self.unseen(id, stopwatch) };
         if let Some(trace) = trace {
             trace.write(&id, message());
         }
-        let mut watched = self.unseen(id);
+        let mut watched = self.unseen(id, stopwatch);
         (watched.span, watched.trace) = (Some(pen.begin(occasion, name)), trace.clone());
         watched
     }
 
     /// Something of which nobody wants to know more than that it was.
-    fn unseen(&self, id: String) -> Watched {
-        Watched { span: None, trace: None, id, tally: Arc::clone(&self.tally), began: Instant::now() }
+    fn unseen(&self, id: String, stopwatch: &Stopwatch) -> Watched {
+        let (tally, stopwatch) = (Arc::clone(&self.tally), stopwatch.clone());
+        Watched { span: None, trace: None, id, tally, stopwatch, began: Instant::now() }
     }
 
-    /// How much was asked of the guest so far, and how long it took.
+    /// How much was asked of the guest so far, and how long it was busy with that.
     pub(crate) fn asked(&self) -> (u64, Duration) {
-        let Tally { asked, micros } = &*self.tally;
+        self.tally.read()
+    }
+}
+
+impl Tally {
+    pub(super) fn read(&self) -> (u64, Duration) {
+        let Self { asked, micros } = self;
         (asked.load(Relaxed), Duration::from_micros(micros.load(Relaxed)))
     }
 }
@@ -139,6 +158,7 @@ fn code(trouble: &Trouble) -> &'static str {
         Trouble::Fault(GuestFault::Threw { .. }) => "threw",
         Trouble::Fault(GuestFault::Cancelled) => "cancelled",
         Trouble::Fault(GuestFault::NotOffered { .. }) => "not_offered",
+        Trouble::Fault(GuestFault::Misused { .. }) => "misused",
         Trouble::Fault(GuestFault::Nonsense { .. }) => "nonsense",
         Trouble::Fault(GuestFault::OverLimit { .. }) => "over_limit",
         Trouble::Fault(GuestFault::Gone) => "gone",
@@ -188,14 +208,15 @@ impl Watched {
     fn ended(mut self, trouble: Option<&Trouble>, otherwise: Option<&str>) {
         if let Some(span) = self.span.take() {
             let told = trouble.map(Trouble::told);
-            span.end(told.as_deref().or(otherwise));
+            span.end(told.as_deref().or(otherwise), self.stopwatch.attended());
         }
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        let took = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let took = self.began.elapsed().saturating_sub(self.stopwatch.attended());
+        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.tally.asked.fetch_add(1, Relaxed);
         self.tally.micros.fetch_add(took, Relaxed);
     }

@@ -75,6 +75,8 @@ pub(super) struct WorkNote {
 #[derive(Debug)]
 pub(super) struct WorkEnd {
     pub(super) took: Duration,
+    /// How much of that a person took.
+    pub(super) attended: Duration,
     pub(super) error: Option<String>,
 }
 
@@ -164,8 +166,11 @@ impl WorkLine {
         };
         let (about, message, data) = match &self.end {
             None => ((start, Level::Info), format!("{what} {name}"), json!({ "name": name })),
-            Some(WorkEnd { took, error }) => {
+            Some(WorkEnd { took, attended, error }) => {
                 let mut data = json!({ "name": name, "duration_ms": millis(*took), "is_error": error.is_some() });
+                if !attended.is_zero() {
+                    data["person_ms"] = millis(*attended).into();
+                }
                 if let Some(error) = error {
                     data["error"] = json!({ "message": error });
                 }

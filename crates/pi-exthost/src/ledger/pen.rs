@@ -198,9 +198,9 @@ impl Shared {
 }
 
 impl Span {
-    /// It was done, or went wrong in the way that `error` says.
-    pub fn end(mut self, error: Option<&str>) {
-        self.finish(error);
+    /// It was done, or went wrong in the way that `error` says. A person was waited for as long as `attended` says.
+    pub fn end(mut self, error: Option<&str>, attended: Duration) {
+        self.finish(error, attended);
     }
 
     /// It takes longer than `after`, and goes on.
@@ -212,18 +212,18 @@ impl Span {
         self.pen.write(LogEvent::from(SLOW_EVENT), Level::Warn, message, occasion, object(data));
     }
 
-    fn finish(&mut self, error: Option<&str>) {
+    fn finish(&mut self, error: Option<&str>, attended: Duration) {
         if std::mem::replace(&mut self.is_over, true) {
             return;
         }
         let error = error.map(|error| cut(error.to_owned(), self.pen.ledger().allowance().bytes));
-        self.pen.write_work(&self.work, Some(WorkEnd { took: self.began.elapsed(), error }));
+        self.pen.write_work(&self.work, Some(WorkEnd { took: self.began.elapsed(), attended, error }));
     }
 }
 
 impl Drop for Span {
     fn drop(&mut self) {
-        self.finish(Some("nobody waits for it any more"));
+        self.finish(Some("nobody waits for it any more"), Duration::ZERO);
     }
 }
 

@@ -103,7 +103,7 @@ pub struct ExtensionStatistics {
     pub tool_calls: u64,
     pub commands: u64,
     pub events: u64,
-    /// Spent on tool calls, commands and events, with everything that they waited for.
+    /// Spent on tool calls, commands and events, with everything that they waited for but people.
     pub work_ms: u64,
     pub notes: u64,
     /// How often a handler took longer than it should.
@@ -267,7 +267,8 @@ pub fn statistics(reading: &Reading) -> Statistics {
             LogEvent::EventHookStart => own.events += 1,
             LogEvent::SlashCommandStart => own.commands += 1,
             LogEvent::ToolCallEnd | LogEvent::EventHookEnd | LogEvent::SlashCommandEnd => {
-                own.work_ms += member("duration_ms").and_then(Value::as_u64).unwrap_or_default();
+                let milliseconds = |name| member(name).and_then(Value::as_u64).unwrap_or_default();
+                own.work_ms += milliseconds("duration_ms").saturating_sub(milliseconds("person_ms"));
             }
             LogEvent::ExtensionRegister
             | LogEvent::ExtensionReady
@@ -482,7 +483,7 @@ mod tests {
             entry("event_hook.start", &json!({})),
             entry("event_hook.end", &json!({ "duration_ms": 2 })),
             entry("slash_command.start", &json!({})),
-            entry("slash_command.end", &json!({ "duration_ms": 1 })),
+            entry("slash_command.end", &json!({ "duration_ms": 30_001, "person_ms": 30_000 })),
         ];
         let statistics = statistics(&Reading { entries, unreadable: Vec::new() });
         let mut own = statistics.extensions["guard"].clone();

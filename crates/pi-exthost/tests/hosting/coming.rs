@@ -55,6 +55,22 @@ async fn guest_that_comes_takes_its_place() {
 }
 
 #[tokio::test]
+async fn guest_that_comes_back_goes_on_with_its_figures() {
+    let house = House::new(&["on agent_start"]);
+    let never = CancellationToken::new();
+    house.fire("agent_start", &Value::Null, &never).await;
+    let before = house.guests.enrolled().await.remove(0);
+    assert_eq!(before.figures.asked, 1);
+    house.guests.retire(&"a".into()).await;
+    assert_eq!(house.guests.past(&"a".into(), &before.path), before.figures, "also while it is away");
+    assert_eq!(house.guests.past(&"a".into(), "elsewhere").asked, 0, "another of its name");
+    let again = ScriptedGuest::new("guest a\non agent_start", house.session.clone()).expect("a script");
+    house.guests.admit(again, 0).expect("its place is free");
+    house.fire("agent_start", &Value::Null, &never).await;
+    assert_eq!(house.guests.enrolled().await.remove(0).figures.asked, 2);
+}
+
+#[tokio::test]
 async fn guest_at_work_is_not_exchanged_until_it_has_ended() {
     let house = House::new(&["on agent_start\nheed"]);
     let (never, stop) = (CancellationToken::new(), CancellationToken::new());

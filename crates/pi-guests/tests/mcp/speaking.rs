@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use pi_exthost::{GuestFault, Trouble};
 use pi_guests::mcp::Standing;
 use pi_transcript::question::Answer;
 use serde_json::{Value, json};
@@ -147,10 +148,11 @@ async fn roots_resources_and_prompts_are_there() {
     assert_eq!(command.offer.definition.name, "srv:greet");
     command.run("Rome".to_owned(), &CancellationToken::new()).await.expect("it runs");
     assert_eq!(house.diary.lock().expect("no panic").said, [r#"[{"type":"text","text":"Greet Rome!"}]"#]);
-    // Nothing failed: whoever typed it is told what is missing.
-    command.run(String::new(), &CancellationToken::new()).await.expect("it is told");
-    let told = |house: &House| house.diary.lock().expect("no panic").told.join("");
-    house.until("it is told", |house| told(house).contains("missing: city; type /srv:greet city=…")).await;
+    // Nothing failed: whoever typed it learns what is missing, and nobody else is told.
+    let misused = command.run(String::new(), &CancellationToken::new()).await;
+    let message = "/srv:greet: missing: city; type /srv:greet city=…".to_owned();
+    assert_eq!(misused, Err(Trouble::Fault(GuestFault::Misused { message })));
+    assert_eq!(house.diary.lock().expect("no panic").told, [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,10 +1,13 @@
 //! Questions to a person: those of the server, and ours about the server.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    convert::Infallible,
+    sync::{Arc, PoisonError},
+};
 
 use tokio::sync::oneshot;
 
-use pi_exthost::{GuestFault, Inquiry, Output, Terms};
+use pi_exthost::{GuestFault, Inquiry, Output, Stopwatch, Terms};
 use pi_extproto::{
     Object,
     capability::Capability,
@@ -66,6 +69,17 @@ impl Shared {
             // A server that is gone does not need to know.
             let _ = answer.send(said);
         });
+    }
+
+    /// Counts, for whoever waits for the server, the time in which its questions lie before a person. Ends when it is dropped.
+    pub(super) async fn count_people(&self, stopwatch: &Stopwatch) -> Infallible {
+        let mut asking = self.asking.subscribe();
+        loop {
+            // The sender is ours.
+            let _ = asking.wait_for(|count| *count > 0).await;
+            let _attending = stopwatch.attend();
+            let _ = asking.wait_for(|count| *count == 0).await;
+        }
     }
 
     async fn ask(&self, message: String, wanted: Wanted) -> Elicited {

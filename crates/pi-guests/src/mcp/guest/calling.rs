@@ -21,7 +21,7 @@ use pi_extproto::{
     },
     host::{ErrorCode, HostError},
 };
-use pi_transcript::{Block, question::NotifyType};
+use pi_transcript::Block;
 
 use super::{McpGuest, survey, typed};
 use crate::mcp::{
@@ -50,15 +50,10 @@ impl McpGuest {
         let offers = shared.offers();
         let prompt = offers.prompt_named(&server, &call.name);
         let prompt = prompt.ok_or_else(|| GuestFault::not_offered(format!("command {}", call.name)))?;
-        let arguments = match typed::arguments(prompt, &call.arguments) {
-            Ok(arguments) => arguments,
-            // Nothing failed but what was typed: whoever typed it is told.
-            Err(fault) => {
-                let message = format!("/{}: {fault}; {}", call.name, typed::usage(&call.name, prompt));
-                shared.desk.tell(message, NotifyType::Warning);
-                return Ok(());
-            }
+        let misused = |fault| GuestFault::Misused {
+            message: format!("/{}: {fault}; {}", call.name, typed::usage(&call.name, prompt)),
         };
+        let arguments = typed::arguments(prompt, &call.arguments).map_err(misused)?;
         let input = Object::from_iter([
             ("name".to_owned(), Value::from(prompt.name.as_str())),
             ("arguments".to_owned(), Value::Object(arguments)),
@@ -77,7 +72,12 @@ impl McpGuest {
 
     /// Asks the server by way of the dispatcher, which decides and records.
     async fn through_desk(&self, used: McpUse, ask: &Ask, occasion: Occasion) -> Result<HostToolOutput, GuestFault> {
-        match self.shared.desk.call(Call::Mcp(used), self.terms(ask, occasion)).await {
+        let answered = tokio::select! {
+            biased;
+            answered = self.shared.desk.call(Call::Mcp(used), self.terms(ask, occasion)) => answered,
+            never = self.shared.count_people(&ask.stopwatch) => match never {},
+        };
+        match answered {
             Ok(Output::Tool(output)) => Ok(output),
             Ok(other) => Err(GuestFault::Nonsense { message: format!("{other:?}") }),
             Err(_) if ask.cancel.is_cancelled() => Err(GuestFault::Cancelled),
