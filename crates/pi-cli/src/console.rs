@@ -45,6 +45,8 @@ pub(crate) struct Console {
     error_colours: bool,
     /// Somebody reads along: lines appear at once.
     is_watched: bool,
+    /// Somebody looks at standard error.
+    is_seen: bool,
     shows_progress: bool,
     /// How many letters fit into a line, where that matters to anybody.
     width: Option<usize>,
@@ -87,6 +89,7 @@ impl Console {
             output_colours: colours(environment, when, output_watched),
             error_colours: colours(environment, when, error_watched),
             is_watched: output_watched,
+            is_seen: error_watched && !environment.dumb_terminal,
             shows_progress: error_watched && !environment.dumb_terminal,
             width: output_watched.then(terminal_size::terminal_size).flatten().map(|(width, _)| width.0.into()),
             error_width: error_watched.then(terminal_size::terminal_size).flatten().map(|(width, _)| width.0.into()),
@@ -252,7 +255,8 @@ impl Console {
         if self.shows_progress {
             self.clear_progress();
             let text = paint(self.error_colours, Tone::Quiet, &self.fitting(&printable(text)));
-            let _ = writeln!(self.error, "{text}");
+            // With a return: somebody may have made the terminal ready to draw on it.
+            let _ = write!(self.error, "{text}\r\n");
             self.progress_is_shown = true;
         }
     }
@@ -278,6 +282,17 @@ impl Console {
     pub(crate) fn hold_notes(&mut self) {
         self.clear_progress();
         (self.held, self.shows_progress, self.error_colours) = (Some(Vec::new()), false, false);
+    }
+
+    /// Shows what is being done although notes are kept: whoever has the screen has not drawn on it yet.
+    pub(crate) fn show_beginning(&mut self) {
+        self.shows_progress = self.is_seen;
+    }
+
+    /// The first thing is drawn now.
+    pub(crate) fn hide_beginning(&mut self) {
+        self.clear_progress();
+        self.shows_progress = false;
     }
 
     /// Others write lines to standard error as well from now on: a line of progress would take one of theirs away.

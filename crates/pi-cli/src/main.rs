@@ -11,6 +11,7 @@ mod asking;
 mod browser;
 mod choice;
 mod command;
+mod compiling;
 mod complaint;
 mod console;
 mod env;

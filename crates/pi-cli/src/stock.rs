@@ -6,7 +6,7 @@ use std::{
 };
 
 use pi_extc::CacheFault;
-use pi_guests::Stock;
+use pi_guests::{Stock, launcher::Compiling};
 
 /// Opened or not yet. Clones are the same.
 #[derive(Clone, Default)]
@@ -16,6 +16,12 @@ pub(crate) struct StockRoom {
 }
 
 impl StockRoom {
+    /// The components that are compiled now.
+    pub(crate) fn compiling(&self) -> Vec<Compiling> {
+        let stock = self.stock.lock().unwrap_or_else(PoisonError::into_inner);
+        stock.as_ref().map(Stock::compiling).unwrap_or_default()
+    }
+
     /// The folder of the agent is the same for the whole process.
     pub(crate) fn open(&self, agent: &Path) -> Result<Stock, CacheFault> {
         let mut stock = self.stock.lock().unwrap_or_else(PoisonError::into_inner);

@@ -54,6 +54,7 @@ use crate::{
     input,
     providers::Providers,
     refusal,
+    stock::StockRoom,
 };
 
 /// What every session of this process shares.
@@ -315,6 +316,11 @@ impl Workshop {
         blueprint.guests = guests;
         let session = pi_session::start_at(post.attended(company), blueprint);
         Started { session, notes, unmet }
+    }
+
+    /// What the extensions of all sessions share.
+    pub(crate) fn stock(&self) -> &StockRoom {
+        self.extensions.stock()
     }
 
     /// The servers that a session starts, by name.

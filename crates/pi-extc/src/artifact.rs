@@ -79,6 +79,14 @@ pub struct Artifact {
     pub missing: Vec<String>,
 }
 
+/// A file that an artifact was built from.
+pub(crate) struct Original {
+    pub(crate) path: PathBuf,
+    digest: Digest,
+    /// Whether it lies with the extension.
+    is_inside: bool,
+}
+
 /// What of an artifact runs.
 #[derive(Debug, Clone)]
 pub enum Code {
@@ -479,19 +487,26 @@ impl Artifact {
     /// Whether a file that it was built from, in `root` or near it, is another one now. What lies outside `root` may be missing:
     /// it did not come along.
     pub(crate) fn is_outdated(&self, root: &Path) -> bool {
-        let differs = |path: &Path, digest: &Digest| file::read(path).is_ok_and(|bytes| Digest::of(&bytes) != *digest);
-        let inside = |it: &SourceFile| {
+        self.originals(root).into_iter().any(|Original { path, digest, is_inside }| match file::read(&path) {
+            Ok(bytes) => Digest::of(&bytes) != digest,
+            Err(_) => is_inside && !path.is_file(),
+        })
+    }
+
+    /// What it was built from, where that lies in `root` or near it, or would lie.
+    pub(crate) fn originals(&self, root: &Path) -> Vec<Original> {
+        let inside = self.descriptor.sources.iter().map(|it| {
             // A package may lie further up.
-            let places = root.ancestors().map(|folder| folder.join(it.path.as_str()));
-            let found = places.into_iter().find(|path| path.is_file());
-            found.is_none_or(|path| differs(&path, &it.digest))
-        };
+            let mut places = root.ancestors().map(|folder| folder.join(it.path.as_str()));
+            let path = places.find(|path| path.is_file()).unwrap_or_else(|| root.join(it.path.as_str()));
+            Original { path, digest: it.digest, is_inside: true }
+        });
         let outside = |(name, digest): (&String, &Value)| {
-            let digest = digest.as_str().and_then(|it| it.parse().ok());
-            digest.is_some_and(|digest| differs(&root.join(name), &digest))
+            let digest = digest.as_str()?.parse().ok()?;
+            Some(Original { path: root.join(name), digest, is_inside: false })
         };
         let named = self.descriptor.extra.get(OUTSIDE).and_then(Value::as_object);
-        self.descriptor.sources.iter().any(inside) || named.into_iter().flatten().any(outside)
+        inside.chain(named.into_iter().flatten().filter_map(outside)).collect()
     }
 
     /// The worst of the findings.

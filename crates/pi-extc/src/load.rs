@@ -154,6 +154,14 @@ impl Loaded {
         is_compiled(&self.source) && self.artifact.is_outdated(&self.source.root)
     }
 
+    /// The files of which [`Loaded::is_outdated`] says whether they are others now; none of what is built when it is loaded.
+    pub fn originals(&self) -> Vec<PathBuf> {
+        match is_compiled(&self.source) {
+            true => self.artifact.originals(&self.source.root).into_iter().map(|original| original.path).collect(),
+            false => Vec::new(),
+        }
+    }
+
     /// The folder that is the extension.
     pub fn root(&self) -> &Path {
         &self.source.root

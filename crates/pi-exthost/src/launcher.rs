@@ -66,6 +66,8 @@ pub struct Prepared {
     pub tier: Tier,
     /// The files that it was built from, for whoever wants to know whether they change; nothing of a server.
     pub sources: Vec<PathBuf>,
+    /// That its sources changed since a compiler made it of them, and what to do about it.
+    pub outdated: Option<String>,
     /// Packages that it imports and that are not installed: using them fails, and loading does not.
     pub missing: Vec<String>,
     /// What the scanner would have it blocked for: it runs all the same where the rules are not strict.

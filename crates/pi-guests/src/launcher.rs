@@ -27,6 +27,7 @@ use pi_transcript::question::NotifyType;
 use self::built::{Built, Compiled, Yard};
 pub use self::{
     known::{Known, known},
+    machinery::Compiling,
     started::{PreparedGuest, Program, Started},
     stock::Stock,
 };
@@ -194,10 +195,11 @@ impl Launcher for Tiers {
             let PreparedGuest { identity, mut program, notices, outdated, sources, missing, forbidden } =
                 self.prepare_guest(source).await?;
             let tier = program.tier();
+            let told = outdated.clone();
             let launch = move |desk: Desk| {
                 async move {
                     tell(&desk, notices);
-                    if let Some(outdated) = outdated {
+                    if let Some(outdated) = told {
                         tell_outdated(&desk, outdated);
                     }
                     // Whoever gave it its desk may have told it from another of its name.
@@ -206,7 +208,7 @@ impl Launcher for Tiers {
                 }
                 .boxed()
             };
-            Ok(Prepared { identity, tier, sources, missing, forbidden, launch: Box::new(launch) })
+            Ok(Prepared { identity, tier, sources, outdated, missing, forbidden, launch: Box::new(launch) })
         }
         .boxed()
     }

@@ -45,6 +45,7 @@ use crate::{
         talk::{Mode, TalkArguments},
     },
     command::ext::project_trust,
+    compiling::tell_while,
     console::Console,
     env::Environment,
     exit::Exit,
@@ -287,7 +288,7 @@ async fn patiently(starting: impl Future<Output = Started>, workshop: &Workshop,
     if !servers.is_empty() {
         console.note(&format!("waiting for MCP servers: {}", servers.join(", ")));
     }
-    starting.await
+    tell_while(starting, workshop.stock(), console).await
 }
 
 /// Who is at the other end.

@@ -14,6 +14,7 @@ use std::{
     collections::BTreeMap,
     fmt, mem,
     path::{Path, PathBuf},
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
 };
@@ -36,7 +37,10 @@ use pi_session::{
     extensions::{Extension, Phase, Steward, SwitchError},
 };
 use pi_transcript::question::NotifyType;
-use tokio::sync::{self, OnceCell};
+use tokio::{
+    sync::{self, OnceCell},
+    time::{Instant, interval_at},
+};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::member::{disabled, namesake, server_capabilities};
@@ -54,6 +58,7 @@ use super::{
 };
 use crate::{
     asking::milliseconds,
+    compiling::{LOOK, told},
     failure::{Failure, SessionFailure},
 };
 
@@ -206,7 +211,13 @@ impl Company {
             Arrival::AtTheBeginning => self.extensions.first_base(self.mode),
             Arrival::Later => self.extensions.base().clone(),
         };
-        let candidates = candidates(found, &before, &self.extensions, (&base, self.mode), &mut lost).await;
+        let sources = found.sources.iter().map(|source| source.path.clone()).collect();
+        let looking = candidates(found, &before, &self.extensions, (&base, self.mode), &mut lost);
+        let candidates = match arrival {
+            // The session in which somebody could be told begins when this is done.
+            Arrival::AtTheBeginning => looking.await,
+            Arrival::Later => self.tell_while(looking, sources).await,
+        };
         let marked = candidates.iter().map(|candidate| candidate.member.clone()).collect();
         self.mark(marked).await;
         let openings = self.openings(&candidates, &before, arrival);
@@ -290,6 +301,25 @@ impl Company {
             NotifyType::Warning | NotifyType::Error => tracing::warn!("{message}"),
         }
         self.exchange.tell(Notice { message, notify_type, about: None }).await;
+    }
+
+    /// Waits for work that may compile what was found at these places, and tells whoever is there of it.
+    async fn tell_while<T>(&self, work: impl Future<Output = T>, mut places: Vec<PathBuf>) -> T {
+        let mut work = pin!(work);
+        let mut looks = interval_at(Instant::now() + LOOK, LOOK);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                _ = looks.tick() => {
+                    for one in self.extensions.stock().compiling() {
+                        if places.extract_if(.., |place| *place == one.path).count() > 0 {
+                            self.tell(NotifyType::Info, told(&one)).await;
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Has the files of its members watched from here on, where somebody is there who edits them.
@@ -403,7 +433,8 @@ impl Company {
                 (member.origin.clone(), Err(fault))
             }
             (Origin::Source(source), _) => {
-                let looked_at = self.extensions.prepare(vec![source.clone()]).await;
+                let looking = self.extensions.prepare(vec![source.clone()]);
+                let looked_at = self.tell_while(looking, vec![source.path.clone()]).await;
                 let missing = || Err(LaunchFault::Missing { path: source.path.display().to_string() });
                 let prepared = looked_at.into_iter().next().map_or_else(missing, |(_, prepared)| prepared);
                 (member.origin.clone(), prepared)
@@ -475,12 +506,26 @@ impl Company {
         }
         let looked_at = self.look_again(&before, None).await;
         let built = looked_at.prepared.as_ref().ok().filter(|_| before.phase == Phase::Running);
-        let built = built.map(|prepared| (prepared.identity.artifact == before.artifact, prepared.sources.clone()));
+        let built = built.map(|prepared| {
+            let Prepared { identity, sources, outdated, .. } = prepared;
+            (identity.artifact == before.artifact, sources.clone(), outdated.clone())
+        });
         let read_at = looked_at.read_at;
         match built {
-            // Only what does not count was changed, or it was changed back.
-            Some((true, sources)) => self.note(place, Member { problem: None, sources, read_at, ..before }),
-            Some((false, sources)) if self.guests.guards(&before.id) => {
+            // Only what does not count was changed, or it was changed back, or it has to be compiled by hand.
+            Some((true, sources, outdated)) => {
+                let news = outdated.clone().filter(|_| before.outdated.is_none());
+                let notice = news.map(|outdated| Notice {
+                    message: format!("{} goes on as it was: {outdated}", before.id),
+                    notify_type: NotifyType::Warning,
+                    about: Some(before.id.clone()),
+                });
+                self.note(place, Member { problem: None, sources, outdated, read_at, ..before });
+                if let Some(notice) = notice {
+                    self.exchange.tell(notice).await;
+                }
+            }
+            Some((false, sources, _)) if self.guests.guards(&before.id) => {
                 let is_known = before.problem.as_deref() == Some(HELD);
                 let notice = Notice {
                     message: format!("{} goes on as it was: {HELD}", before.id),
@@ -492,7 +537,7 @@ impl Company {
                     self.exchange.tell(notice).await;
                 }
             }
-            Some((false, _)) | None => {
+            Some((false, ..)) | None => {
                 let (id, problem, missing) = (before.id.clone(), before.problem.clone(), before.missing.clone());
                 if let Err(Busy) = self.replace(place, before, looked_at, dispatcher, AtWork::GoesOn).await {
                     tracing::debug!(extension = %id, "its files changed; it is at work and loaded anew later");
@@ -651,7 +696,10 @@ impl Steward for Company {
                 let guest = running.iter().position(|guest| guest.id == member.id.as_str());
                 let guest = guest.map(|place| running.swap_remove(place));
                 let (held_back, tokens) = (Self::held_back(&member, record.as_ref()), costs.get(&member.id).copied());
+                let is_here = guest.is_some() && member.phase == Phase::Running;
+                let past = (!is_here).then(|| self.guests.past(&member.id, &member.path()));
                 let mut one = member.told(guest.map(Extension::from));
+                one.figures = past.unwrap_or(one.figures);
                 one.problem = one.problem.or(held_back);
                 one.version = one.version.or_else(|| record.and_then(|record| record.version));
                 one.tokens = tokens.filter(|_| !one.tools.is_empty());

@@ -55,6 +55,7 @@ use crate::{
     env::{self, Environment},
     failure::{self, Failure, SessionFailure},
     servers,
+    stock::StockRoom,
 };
 
 /// How long the ledger of a session that has ended may take to be closed, and how often we look.
@@ -380,6 +381,11 @@ impl Extensions {
             Mode::Terminal | Mode::Server | Mode::Json | Mode::Print => self.base.limits.patience,
         };
         Base { limits: mcp::Limits { patience, ..self.base.limits.clone() }, ..self.base.clone() }
+    }
+
+    /// What those of all sessions share.
+    pub(super) fn stock(&self) -> &StockRoom {
+        &self.environment.stock
     }
 
     /// The servers that are started with a session, by name.

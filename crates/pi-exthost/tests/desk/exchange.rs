@@ -28,6 +28,7 @@ fn prepared(stage: &Stage, tier: Tier, comes: Result<Arc<dyn Guest>, LaunchFault
         identity,
         tier,
         sources: Vec::new(),
+        outdated: None,
         missing: Vec::new(),
         forbidden: Vec::new(),
         launch: Box::new(launch),

@@ -55,7 +55,7 @@ pub(super) struct Built {
     pub(super) notices: Vec<String>,
     /// That its sources changed since a compiler made it of them, and what to do about it.
     pub(super) outdated: Option<String>,
-    /// The files that it was built from.
+    /// The files that it is, and those that it was built from.
     pub(super) sources: Vec<PathBuf>,
     /// Packages that it imports and that are not installed.
     pub(super) missing: Vec<String>,
@@ -117,7 +117,7 @@ impl Built {
             let sources = packed::files(folder);
             let folder = pi_extc::unpack(&digest, &artifact.assets, &workshop.cache).map_err(unwritable)?;
             let entry = folder.join("index.js");
-            let built = Self::of(&artifact, &scan, &signature, (folder, entry), yard)?;
+            let built = Self::of(&artifact, &scan, &signature, (folder, entry), source, yard)?;
             return Ok(Self { origins, sources, ..built });
         }
         let loaded = pi_extc::load(path, workshop, cache).await.map_err(|fault| unusable(&fault))?;
@@ -134,8 +134,10 @@ impl Built {
             let again = one.root().display();
             format!("it was built from older sources; `pi ext build {again}` builds it from those that are there")
         });
-        let built = Self::of(&one.artifact, &one.scan, &signature, place, yard)?;
-        Ok(Self { origins, own, outdated, sources: one.artifact.sources, ..built })
+        let built = Self::of(&one.artifact, &one.scan, &signature, place, source, yard)?;
+        // Whoever watches them learns that it is outdated when they are saved.
+        let sources = one.artifact.sources.iter().cloned().chain(one.originals()).collect();
+        Ok(Self { origins, own, outdated, sources, ..built })
     }
 
     /// It lies in a folder, and begins with a file in it.
@@ -144,6 +146,7 @@ impl Built {
         scan: &Scan,
         signature: &SignatureState,
         (folder, entry): (PathBuf, PathBuf),
+        source: &Source,
         yard: &Yard,
     ) -> Result<Self, LaunchFault> {
         let name = artifact.name();
@@ -165,7 +168,7 @@ impl Built {
             let message = format!("the mode is strict, and it uses what extensions may not: {}", in_words(&blocked));
             return Err(LaunchFault::Unusable { message });
         }
-        let code = compile(artifact, yard)?;
+        let code = compile(artifact, &source.path, yard)?;
         let is_noted = |verdict: Verdict| match verdict {
             Verdict::Compatible => false,
             Verdict::Warning | Verdict::Blocked => true,
@@ -192,10 +195,10 @@ impl Built {
 }
 
 /// The code of an artifact as its tier runs it, from the cache where it was compiled before.
-fn compile(artifact: &Artifact, yard: &Yard) -> Result<Compiled, LaunchFault> {
+fn compile(artifact: &Artifact, path: &Path, yard: &Yard) -> Result<Compiled, LaunchFault> {
     let cache = yard.stock.cache();
     if let Some(piece) = wasm::Piece::of_artifact(artifact) {
-        let prepared = yard.stock.machinery().prepare(piece, yard.memory, cache);
+        let prepared = yard.stock.machinery().prepare(piece, path, yard.memory, cache);
         let (machine, code) = prepared.map_err(|fault| unusable_component(artifact.name(), &fault))?;
         return Ok(Compiled::Component { code, machine });
     }

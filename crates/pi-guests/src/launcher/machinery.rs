@@ -2,7 +2,8 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use pi_extc::Cache;
@@ -18,6 +19,26 @@ const GUESTS: usize = 100;
 pub(super) struct Machinery {
     /// A lock and no task: it is held for a look, and while an engine is made, which takes about a millisecond.
     halls: Mutex<Vec<Hall>>,
+    /// A lock and no task: whoever compiles holds no task up, and this is held for a look.
+    compiling: Mutex<Vec<Compiling>>,
+    /// Held by whoever compiles a component, by the hash of its artifact: whoever comes second finds what came of it. Nothing lies
+    /// behind it, and all wait on threads of their own.
+    turns: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
+}
+
+/// A component that is being compiled, which happens once on a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compiling {
+    /// What the extension is called.
+    pub name: String,
+    /// Where it was found.
+    pub path: PathBuf,
+}
+
+/// Something is being compiled as long as this lives.
+struct Work<'a> {
+    machinery: &'a Machinery,
+    compiling: Compiling,
 }
 
 /// An engine and what it has loaded.
@@ -40,24 +61,45 @@ pub(super) enum PieceFault {
 
 impl Machinery {
     /// An engine with room for a guest of at most `memory` bytes, and the code of the component in it: that of another
-    /// session, that of the cache, or compiled now.
+    /// session, that of the cache, or compiled now, for an extension that was found at `path`.
     pub(super) fn prepare(
         &self,
         piece: Piece<'_>,
+        path: &Path,
         memory: usize,
         cache: &Cache,
     ) -> Result<(Machine, Code), PieceFault> {
+        let turn = Arc::clone(lock(&self.turns).entry(*piece.hash()).or_default());
+        let _turn = lock(&turn);
         let (machine, known) = self.look(piece.hash(), memory)?;
         if let Some(code) = known {
             return Ok((machine, code));
         }
-        let code = Code::prepare(&machine, piece, Some(cache))?;
+        let code = match Code::kept(&machine, piece, Some(cache))? {
+            Some(code) => code,
+            None => {
+                let _work = self.begin(Compiling { name: piece.name().to_owned(), path: path.to_owned() });
+                Code::compile(&machine, piece, Some(cache))?
+            }
+        };
         self.keep(&machine, *piece.hash(), &code);
         Ok((machine, code))
     }
 
+    /// What is being compiled now, in the order in which that began.
+    pub(super) fn compiling(&self) -> Vec<Compiling> {
+        lock(&self.compiling).clone()
+    }
+
+    fn begin(&self, compiling: Compiling) -> Work<'_> {
+        let Compiling { name, path } = &compiling;
+        tracing::info!(extension = name, path = %path.display(), "compiling it for this machine, which is done once");
+        lock(&self.compiling).push(compiling.clone());
+        Work { machinery: self, compiling }
+    }
+
     fn look(&self, hash: &Digest, memory: usize) -> Result<(Machine, Option<Code>), MachineFault> {
-        let mut halls = self.halls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut halls = lock(&self.halls);
         halls.retain(|hall| hall.machine.upgrade().is_some());
         let open = halls.iter().filter(|hall| hall.memory == memory).find_map(|hall| {
             let machine = hall.machine.upgrade().filter(|machine| machine.guests() < GUESTS)?;
@@ -74,10 +116,24 @@ impl Machinery {
     }
 
     fn keep(&self, machine: &Machine, hash: Digest, code: &Code) {
-        let mut halls = self.halls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut halls = lock(&self.halls);
         if let Some(hall) = halls.iter_mut().find(|hall| hall.machine.upgrade().as_ref() == Some(machine)) {
             hall.codes.retain(|_, code| code.upgrade().is_some());
             hall.codes.insert(hash, code.downgrade());
         }
     }
+}
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        tracing::info!(extension = self.compiling.name, "compiled");
+        let mut compiling = lock(&self.machinery.compiling);
+        if let Some(place) = compiling.iter().position(|one| *one == self.compiling) {
+            compiling.remove(place);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

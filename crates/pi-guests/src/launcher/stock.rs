@@ -10,7 +10,7 @@ use std::{
 
 use pi_extc::{Cache, CacheFault};
 
-use super::machinery::Machinery;
+use super::machinery::{Compiling, Machinery};
 use crate::js::Library;
 
 /// The cache, the modules that were loaded from it, and the engines for components: a session more holds no further copy of
@@ -35,6 +35,11 @@ impl Stock {
         let library = Library::new(Some(Arc::clone(&cache)));
         let (machinery, source_maps) = (Machinery::default(), Mutex::default());
         Ok(Self(Arc::new(Shared { folder, cache, library, machinery, source_maps })))
+    }
+
+    /// The components that are compiled now, for whoever wonders what is waited for.
+    pub fn compiling(&self) -> Vec<Compiling> {
+        self.0.machinery.compiling()
     }
 
     /// Where the cache is.

@@ -90,6 +90,7 @@ pub fn prepare(server: &Server, base: &Base) -> Prepared {
         identity,
         tier: Tier::Mcp,
         sources: Vec::new(),
+        outdated: None,
         missing: Vec::new(),
         forbidden: Vec::new(),
         launch: Box::new(launch),

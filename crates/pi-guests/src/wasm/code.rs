@@ -43,6 +43,10 @@ impl<'a> Piece<'a> {
         &self.hash
     }
 
+    pub(crate) fn name(&self) -> &str {
+        self.name
+    }
+
     /// The component of an artifact; nothing if that is a script.
     pub fn of_artifact(artifact: &'a Artifact) -> Option<Self> {
         match &artifact.code {
@@ -107,17 +111,27 @@ impl Code {
     /// Compiles a component, or takes what was compiled before. It takes as long as the code is long: not for threads that
     /// others wait for. None of its code runs.
     pub fn prepare(machine: &Machine, piece: Piece<'_>, cache: Option<&Cache>) -> Result<Self, CodeFault> {
+        match Self::kept(machine, piece, cache)? {
+            Some(code) => Ok(code),
+            None => Self::compile(machine, piece, cache),
+        }
+    }
+
+    /// What was compiled before, if it was kept. That it is a component is known from here on.
+    pub(crate) fn kept(machine: &Machine, piece: Piece<'_>, cache: Option<&Cache>) -> Result<Option<Self>, CodeFault> {
         if piece.bytes.starts_with(MODULE) {
             return Err(CodeFault::Module);
         }
         if !piece.bytes.starts_with(COMPONENT) {
             return Err(CodeFault::Foreign);
         }
-        let component = match cache.and_then(|cache| cached(machine, &piece.hash, cache)) {
-            Some(component) => component,
-            None => compile(machine, piece, cache)?,
-        };
-        Self::link(machine, &component)
+        let kept = cache.and_then(|cache| cached(machine, &piece.hash, cache));
+        kept.map(|component| Self::link(machine, &component)).transpose()
+    }
+
+    /// Compiles it, whether or not it was compiled before, and keeps what comes of it.
+    pub(crate) fn compile(machine: &Machine, piece: Piece<'_>, cache: Option<&Cache>) -> Result<Self, CodeFault> {
+        Self::link(machine, &compile(machine, piece, cache)?)
     }
 
     fn link(machine: &Machine, component: &Component) -> Result<Self, CodeFault> {

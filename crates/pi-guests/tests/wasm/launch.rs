@@ -87,6 +87,12 @@ async fn person_hears_that_what_runs_was_built_from_older_sources() {
     fs::write(root.join("Cargo.toml"), "[package]\nname = \"greeter\"\n").expect("a file");
     fs::write(root.join("src/lib.rs"), "newer").expect("a file");
     fs::write(root.join("dist/extension.artifact"), write_container(&artifact)).expect("a file");
+    // Whoever watches its files learns of it when they are saved, and not only at the start.
+    let source = Source { path: root.clone(), provenance: Provenance::Trusted };
+    let prepared = tiers(&house.folder).prepare(source).await.unwrap_or_else(|fault| panic!("{fault}"));
+    let again = format!("`pi ext build {}` builds it from those that are there", root.display());
+    assert_eq!(prepared.outdated, Some(format!("it was built from older sources; {again}")));
+    assert!(prepared.sources.contains(&root.join("src/lib.rs")), "{:?}", prepared.sources);
     let _guest = launch(&house, &root).await.unwrap_or_else(|fault| panic!("{fault}"));
     let told = format!(
         "Extension greeter: it was built from older sources; `pi ext build {}` builds it from those that are there",
@@ -128,6 +134,34 @@ async fn sessions_share_engines_and_code() {
     guests.push(wasm::WasmGuest::start(beside, house.desk()).await.expect("a guest"));
     drop(guests);
     assert_eq!(prepared(&stock, &house, &path).await.machine, first.machine, "there is room again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_compiled_for_the_first_time_is_named_meanwhile() {
+    let house = House::new(OPEN);
+    let path = house.folder.join("own/slow.wasm");
+    fs::write(&path, &*COMPONENT).expect("a file");
+    let stock = Stock::open(&house.folder.join("agent")).expect("a cache");
+    let seen = |stock: &Stock| stock.compiling().into_iter().map(|one| (one.name, one.path)).collect::<Vec<_>>();
+    let mut preparing = Box::pin(prepared(&stock, &house, &path));
+    let mut named = Vec::new();
+    loop {
+        match futures_util::poll!(&mut preparing) {
+            std::task::Poll::Ready(_) => break,
+            std::task::Poll::Pending => tokio::task::yield_now().await,
+        }
+        named.extend(seen(&stock));
+    }
+    named.dedup();
+    assert_eq!(named, [("slow".to_owned(), path.clone())]);
+    assert_eq!(seen(&stock), []);
+    // The second time it comes from the cache.
+    let stock = Stock::open(&house.folder.join("agent")).expect("a cache");
+    let mut preparing = Box::pin(prepared(&stock, &house, &path));
+    while futures_util::poll!(&mut preparing).is_pending() {
+        assert_eq!(seen(&stock), []);
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test]

@@ -38,7 +38,7 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    show(fire(arguments, environment), console)
+    show(fire(arguments, environment), environment, console)
 }
 
 async fn fire(arguments: &ExtFireArguments, environment: &Environment) -> Result<Shown, Failure> {

@@ -7,6 +7,7 @@ use super::trial::Trial;
 use crate::{
     arguments::ext::ExtInspectArguments,
     command::talk::stop::unless_stopped,
+    compiling::tell_while,
     console::{Console, printable},
     env::Environment,
     exit::Exit,
@@ -19,7 +20,8 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let (found, notes) = runtime::start_many()?.block_on(unless_stopped(inspect(arguments, environment)))?;
+    let inspected = tell_while(unless_stopped(inspect(arguments, environment)), &environment.stock, console);
+    let (found, notes) = runtime::start_many()?.block_on(inspected)?;
     // They quote what an extension called its things.
     notes.iter().for_each(|note| console.note(&printable(note)));
     let is_loaded = found["loaded"] == true;

@@ -21,6 +21,7 @@ use super::trial::Trial;
 use crate::{
     amount::{counted, grouped},
     arguments::ext::ExtListArguments,
+    compiling::tell_while,
     console::{Console, Tone},
     env::Environment,
     exit::Exit,
@@ -96,7 +97,8 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let (listed, past, notices) = runtime::start_many()?.block_on(list(arguments, environment))?;
+    let listing = tell_while(list(arguments, environment), &environment.stock, console);
+    let (listed, past, notices) = runtime::start_many()?.block_on(listing)?;
     notices.iter().for_each(|notice| console.note(notice));
     if arguments.json {
         listed.iter().for_each(|one| console.line(&one.object().to_string()));

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     arguments::ext::ExtRehearseArguments,
+    compiling::tell_while,
     console::Console,
     env::Environment,
     exit::Exit,
@@ -34,7 +35,8 @@ pub(crate) fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let script = read(&arguments.script)?;
-    let told = runtime::start_many()?.block_on(rehearse(arguments, script, environment))?;
+    let rehearsed = tell_while(rehearse(arguments, script, environment), &environment.stock, console);
+    let told = runtime::start_many()?.block_on(rehearsed)?;
     console.line(&told.to_string());
     Ok(Exit::Success)
 }

@@ -23,7 +23,7 @@ pub(crate) fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    show(call(arguments, environment), console)
+    show(call(arguments, environment), environment, console)
 }
 
 async fn call(given: &ExtRunToolArguments, environment: &Environment) -> Result<Shown, Failure> {

@@ -26,6 +26,7 @@ use crate::{
         mcp::{meet, named, servers, withheld},
         talk::stop::unless_stopped,
     },
+    compiling::tell_while,
     console::Console,
     env::{self, Environment},
     exit::Exit,
@@ -312,9 +313,11 @@ pub(super) struct Shown {
 /// Tries something out and prints what came of it.
 pub(super) fn show(
     trying: impl Future<Output = Result<Shown, Failure>>,
+    environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let Shown { told, is_error } = runtime::start_many()?.block_on(unless_stopped(trying))?;
+    let tried = tell_while(unless_stopped(trying), &environment.stock, console);
+    let Shown { told, is_error } = runtime::start_many()?.block_on(tried)?;
     console.line(&told.to_string());
     Ok(if is_error { Exit::No } else { Exit::Success })
 }

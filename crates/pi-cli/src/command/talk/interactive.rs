@@ -20,6 +20,7 @@ use tokio::sync::{Notify, mpsc};
 use super::lingering::Lingering;
 use crate::{
     asking,
+    compiling::tell_while,
     console::Console,
     env::{self, Environment},
     exit::Exit,
@@ -126,7 +127,12 @@ impl Chair<'_> {
         let mut device = Device::open(env::lookup("TERM").as_deref()).map_err(SessionFailure::Terminal)?;
         // Who comes back to what stands on the screen has read everything anew for the same conversation.
         let beginning = if opening.is_on_screen { Beginning::Reload } else { Beginning::Startup };
-        let mut open = self.open_first(seat, &answering, beginning, console).await?;
+        if !opening.is_on_screen {
+            console.show_beginning();
+        }
+        let opened = self.open_first(seat, &answering, beginning, console).await;
+        console.hide_beginning();
+        let mut open = opened?;
         let mut lingering = Lingering::default();
         let exit = loop {
             let is_shown = lingering.next_shown();
@@ -289,7 +295,8 @@ impl Chair<'_> {
         let (path, is_unwritable) = (seat.path(), seat.is_unwritable());
         let (owner, wishes) = pi_session::owner();
         let entrance = Entrance { mode: Mode::Terminal, beginning, owner };
-        let Started { session, notes, unmet } = self.workshop.start(seat, answering, entrance, None).await;
+        let starting = self.workshop.start(seat, answering, entrance, None);
+        let Started { session, notes, unmet } = tell_while(starting, self.workshop.stock(), console).await;
         notes.iter().for_each(|note| console.note(note));
         (Open { session, path, is_unwritable, wishes }, unmet)
     }

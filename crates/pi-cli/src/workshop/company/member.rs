@@ -32,6 +32,8 @@ pub(super) struct Member {
     pub(super) sources: Vec<PathBuf>,
     /// The folders that are its own.
     pub(super) folders: Vec<PathBuf>,
+    /// That it was built from older sources, and what to do about it.
+    pub(super) outdated: Option<String>,
     /// Packages that it imports and that are not installed.
     pub(super) missing: Vec<String>,
     /// What it uses that extensions may not, as the scanner calls it.
@@ -69,6 +71,7 @@ impl Candidate {
             problem: None,
             artifact: artifact.clone(),
             sources: prepared.sources.clone(),
+            outdated: prepared.outdated.clone(),
             folders: own.folders.clone(),
             missing: prepared.missing.clone(),
             forbidden: prepared.forbidden.clone(),
@@ -114,6 +117,7 @@ impl Member {
             phase: Phase::Failed,
             problem: None,
             artifact: None,
+            outdated: None,
             folders: Vec::new(),
             missing: Vec::new(),
             forbidden: Vec::new(),
@@ -171,15 +175,23 @@ impl Member {
         })
     }
 
+    /// Where it was found.
+    pub(super) fn path(&self) -> String {
+        self.origin.path()
+    }
+
     pub(super) fn is_up(&self, id: &GuestId) -> bool {
         self.id == *id && self.phase == Phase::Running
     }
 
     /// What is known of it, with what the guest says where it runs.
     pub(super) fn told(self, guest: Option<Extension>) -> Extension {
-        let Self { id, origin, tier, version, capabilities, phase, problem, .. } = self;
+        let Self { id, origin, tier, version, capabilities, phase, problem, outdated, .. } = self;
         match guest.filter(|_| phase == Phase::Running) {
-            Some(guest) => Extension { version, capabilities, problem: guest.problem.or(problem), ..guest },
+            Some(guest) => {
+                let problem = guest.problem.or(problem).or(outdated);
+                Extension { version, capabilities, problem, ..guest }
+            }
             None => Extension {
                 id: id.to_string(),
                 name: origin.name().unwrap_or_else(|| id.to_string()),
