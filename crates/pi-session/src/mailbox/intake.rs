@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use pi_exthost::{GuestId, content, guests::GuestCommand, port::Mode, verdict::InputVerdict};
+use pi_exthost::{GuestFault, GuestId, Trouble, content, guests::GuestCommand, port::Mode, verdict::InputVerdict};
 use pi_extproto::{
     connector::{session::Delivery, tool::ContentBlock},
     hook::{
@@ -184,8 +184,15 @@ impl Mailbox {
             let done = command.run(arguments, &cancel).await;
             match arrival {
                 Arrival::Client { reply, .. } => {
-                    let trouble = done.err().map(|trouble| trouble.to_string());
-                    answer(reply, Ok(Prompted::Handled { by: command.guest, trouble }));
+                    let by = command.guest;
+                    let prompted = match done {
+                        Ok(()) => Ok(Prompted::Handled { by, trouble: None }),
+                        Err(Trouble::Fault(GuestFault::Misused { message })) => {
+                            Err(PromptError::Input(InputError::Misused { message }))
+                        }
+                        Err(trouble) => Ok(Prompted::Handled { by, trouble: Some(trouble.to_string()) }),
+                    };
+                    answer(reply, prompted);
                 }
                 // What went wrong was reported, and nobody waits.
                 Arrival::Guest { .. } => {}
