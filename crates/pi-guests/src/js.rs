@@ -8,8 +8,10 @@
 mod answers;
 mod api;
 mod chance;
+mod ciphers;
 mod clock;
 mod contexts;
+mod derivation;
 mod digests;
 mod engine;
 mod fuse;
@@ -26,6 +28,7 @@ mod raw;
 mod rejections;
 mod room;
 mod sighting;
+mod signatures;
 mod thread;
 mod traces;
 mod unpacking;

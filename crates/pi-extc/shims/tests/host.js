@@ -1,7 +1,7 @@
 // A double of `pi:host` on Node: the real file system, processes and network, and nothing that asks for leave.
 // It answers as crates/pi-extproto/src/connector spells parameters and outputs.
 import { execFile, spawn, spawnSync } from "node:child_process";
-import { createHash, createHmac, randomBytes } from "node:crypto";
+import crypto, { createHash, createHmac, randomBytes } from "node:crypto";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -197,6 +197,57 @@ function execLater(params, options) {
   });
 }
 
+// Keys as the host gets them, as Node wants them.
+const inJwk = (bytes) => Buffer.from(bytes).toString("base64url");
+function pointOf(kind, point) {
+  const half = (point.length - 1) / 2;
+  return { kty: "EC", crv: kind.startsWith("p256") ? "P-256" : "P-384", x: inJwk(point.subarray(1, 1 + half)), y: inJwk(point.subarray(1 + half)) };
+}
+function privateOf(kind, [first, point]) {
+  if (kind === "ed25519") return crypto.createPrivateKey({ key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), first]), format: "der", type: "pkcs8" });
+  if (kind.startsWith("rsa")) return crypto.createPrivateKey({ key: Buffer.from(first), format: "der", type: "pkcs1" });
+  return crypto.createPrivateKey({ key: { ...pointOf(kind, point), d: inJwk(first) }, format: "jwk" });
+}
+function publicOf(kind, key) {
+  if (kind === "ed25519") return crypto.createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: inJwk(key) }, format: "jwk" });
+  if (kind.startsWith("rsa")) return crypto.createPublicKey({ key: Buffer.from(key), format: "der", type: "pkcs1" });
+  return crypto.createPublicKey({ key: pointOf(kind, key), format: "jwk" });
+}
+function signatureOf(kind, key) {
+  if (kind === "ed25519") return [null, key];
+  const digest = /sha\d+/.exec(kind)[0];
+  return [digest, { key, ...(kind.endsWith("fixed") && { dsaEncoding: "ieee-p1363" }), ...(kind.includes("pss") && { padding: crypto.constants.RSA_PKCS1_PSS_PADDING, saltLength: crypto.constants.RSA_PSS_SALTLEN_DIGEST }) }];
+}
+
+// The host's cipher counts in as many bits as it is told; Node's does so in all.
+function cipher(mode, isEncrypting, key, start) {
+  const made = (isEncrypting ? crypto.createCipheriv : crypto.createDecipheriv)(`aes-${key.length * 8}-${mode}`, key, mode === "ecb" ? null : start);
+  // The host tells the seal, and compares none: to decipher once more is to make it again.
+  const again = mode === "gcm" && !isEncrypting ? crypto.createCipheriv(`aes-${key.length * 8}-gcm`, key, start) : undefined;
+  return {
+    accompany(bytes) {
+      made.setAAD(bytes);
+      again?.setAAD(bytes);
+    },
+    update(bytes, isPadded) {
+      if (mode === "cbc" || mode === "ecb") made.setAutoPadding(isPadded);
+      const done = made.update(bytes);
+      again?.update(done);
+      return data(done);
+    },
+    finish(isPadded) {
+      if (again) return again.final(), { bytes: new Uint8Array(0), tag: data(again.getAuthTag()) };
+      try {
+        made.setAutoPadding(isPadded);
+        const bytes = data(made.final());
+        return mode === "gcm" ? { bytes, tag: data(made.getAuthTag()) } : { bytes };
+      } catch ({ code }) {
+        return { fault: code === "ERR_OSSL_BAD_DECRYPT" ? "padding" : "length" };
+      }
+    },
+  };
+}
+
 const place = Object.freeze({
   cwd: process.cwd(), agentDir: path.join(os.homedir(), ".pi/agent"), extensionDir: "/extension", entry: "/extension/index.ts",
   dataDir: path.join(os.tmpdir(), "pi-shims-data"), tempDir: os.tmpdir(), homeDir: os.homedir(), platform: process.platform, arch: process.arch,
@@ -244,6 +295,13 @@ export default Object.freeze({
   unique: (n) => data(randomBytes(n)),
   digest: (algorithm, bytes) => data(createHash(algorithm).update(bytes).digest()),
   hmac: (algorithm, key, bytes) => data(createHmac(algorithm, key).update(bytes).digest()),
+  cipher,
+  pbkdf2: (algorithm, password, salt, rounds, length) => data(crypto.pbkdf2Sync(password, salt, rounds, length, algorithm)),
+  scrypt: (password, salt, [N, r, p], length) => (128 * N * r > LONGEST * 20 ? { fault: "memory" } : { bytes: data(crypto.scryptSync(password, salt, length, { N, r, p, maxmem: 2 ** 40 })) }),
+  sign: (kind, key, bytes) => data(crypto.sign(...signatureOf(kind, privateOf(kind, key)).toSpliced(1, 0, bytes))),
+  verify: (kind, key, bytes, made) => crypto.verify(...signatureOf(kind, publicOf(kind, key)).toSpliced(1, 0, bytes), made),
+  publicKeyOf: (seed) => data(crypto.createPublicKey(privateOf("ed25519", [seed])).export({ type: "spki", format: "der" }).subarray(-32)),
+  ecKeyPair: (curve) => data(crypto.generateKeyPairSync("ec", { namedCurve: { p256: "P-256", p384: "P-384" }[curve] }).privateKey.export({ type: "pkcs8", format: "der" })),
   deflate: (form, bytes, level) => data({ gzip: zlib.gzipSync, deflate: zlib.deflateSync, "deflate-raw": zlib.deflateRawSync }[form](bytes, { level })),
   inflate(form, bytes, most) {
     try {

@@ -17,12 +17,13 @@ use pi_tools::process::{Signal, Whom};
 use pi_transcript::question::WidgetPlacement;
 
 use super::{
-    answers, contexts, digests,
+    answers, ciphers, contexts, derivation, digests,
     modules::loading,
     packing,
     place::Place,
     raw,
     room::{CallResult, Easel, FeedSlot, Going, Returned, Room},
+    signatures,
     thread::Wake,
     traces::frames,
     unpacking::Reading,
@@ -39,6 +40,9 @@ pub(super) fn functions<'js>(ctx: &Ctx<'js>, room: &Rc<Room>, place: &Place) -> 
     time(ctx, &native, room)?;
     chance(ctx, &native, room)?;
     bytes(ctx, &native)?;
+    ciphers::functions(ctx, &native)?;
+    derivation::functions(ctx, &native, room)?;
+    signatures::functions(ctx, &native)?;
     packing::functions(ctx, &native)?;
     texts(ctx, &native, room)?;
     zones::functions(ctx, &native)?;
@@ -366,7 +370,8 @@ fn bytes<'js>(ctx: &Ctx<'js>, native: &Object<'js>) -> Result<()> {
         TypedArray::new(ctx, digest)
     };
     native.set("hmac", Function::new(ctx.clone(), hmac)?)?;
-    let encode = |ctx: Ctx<'js>, text: rquickjs::String<'js>| TypedArray::<u8>::new(ctx, raw::text(&text).into_bytes());
+    let encode =
+        |ctx: Ctx<'js>, text: rquickjs::String<'js>| TypedArray::<u8>::new(ctx, raw::text(&text).into_bytes());
     native.set("utf8Encode", Function::new(ctx.clone(), encode)?)?;
     let decode = |ctx: Ctx<'js>, value: Value<'js>, fatal: bool| -> Result<String> {
         let bytes = bytes_of(&ctx, &value)?;

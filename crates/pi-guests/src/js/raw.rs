@@ -14,10 +14,23 @@ pub(crate) fn load<'js>(ctx: &Ctx<'js>, bytecode: &Bytecode) -> rquickjs::Result
     unsafe { Module::load(ctx.clone(), bytecode.as_bytes()) }
 }
 
+/// How many bytes the engine has taken.
+pub(crate) fn used(ctx: &Ctx<'_>) -> usize {
+    memory(ctx).0
+}
+
 /// How many bytes the engine has taken, or had when it last grew: what a thrown value left behind is given back before anybody
 /// can ask.
-#[expect(unsafe_code, reason = "the engine tells it where it is not entered only")]
 pub(crate) fn reached(ctx: &Ctx<'_>) -> usize {
+    // The engine collects when the heap is half again as large as the last collection left it. Whoever came to the limit had
+    // collections on the way, so the next one lies there too.
+    let (used, next_collection) = memory(ctx);
+    used.max(next_collection)
+}
+
+/// What the engine has taken, and where it will collect.
+#[expect(unsafe_code, reason = "the engine tells it where it is not entered only")]
+fn memory(ctx: &Ctx<'_>) -> (usize, usize) {
     let mut usage = std::mem::MaybeUninit::<qjs::JSMemoryUsage>::uninit();
     // SAFETY: the context is that of a runtime which runs on this thread and is alive as long as the context is. The functions look
     // at the heap, change nothing, and the first fills the whole struct.
@@ -26,9 +39,7 @@ pub(crate) fn reached(ctx: &Ctx<'_>) -> usize {
         qjs::JS_ComputeMemoryUsage(runtime, usage.as_mut_ptr());
         (usage.assume_init(), qjs::JS_GetGCThreshold(runtime))
     };
-    // The engine collects when the heap is half again as large as the last collection left it. Whoever came to the limit had
-    // collections on the way, so the next one lies there too.
-    usize::try_from(usage.malloc_size).unwrap_or(0).max(usize::try_from(next_collection).unwrap_or(0))
+    (usize::try_from(usage.malloc_size).unwrap_or(0), usize::try_from(next_collection).unwrap_or(0))
 }
 
 /// Whether it is a `Uint8Array`.

@@ -4,6 +4,7 @@
 
 mod api;
 mod artifacts;
+mod cryptography;
 mod hostile;
 mod house;
 mod limits;
