@@ -14,6 +14,9 @@ const NEWER = {
 // What engines, bundlers and promises ask of any object; a stub there would change what they do.
 const SILENT = new Set(["__esModule", "then", "toJSON", "$$typeof", "asymmetricMatch", "nodeType", "constructor", "prototype", "name", "length"]);
 
+// Packages mark a module that they have changed, and look whether they have: nobody but they know such names. Those of `module` are in use.
+const isPrivate = (key, module) => key.startsWith("_") && !/^(?:node:)?module$/.test(String(module));
+
 // Shims that are functions as a whole: what stands for one of them has to be one.
 const CALLABLE = new Set(["node/assert", "node/assert/strict", "node/events", "node/module", "node/stream", "typebox/compile"]);
 export const isCallable = (path) => CALLABLE.has(path);
@@ -45,7 +48,7 @@ function front(open, module, callable) {
       if (key === "default") return isFunction ? callable : self;
       if (typeof key === "symbol") return has(key) ? read(key) : target[key];
       if (has(key)) return read(key);
-      if (SILENT.has(key) || newer.includes(key)) return target[key];
+      if (SILENT.has(key) || newer.includes(key) || isPrivate(key, module)) return target[key];
       if (!stubs.has(key)) stubs.set(key, stub(module, key, whole()?.[Symbol.for("pi.remedy")]));
       return stubs.get(key);
     },
@@ -56,9 +59,10 @@ function front(open, module, callable) {
       const own = Reflect.getOwnPropertyDescriptor(target, key);
       if (own && !own.configurable) return own;
       if (!has(key)) return own;
+      // What a function has of itself nobody lists: who copies a class by its names would write to what cannot be written.
       // Also of what loads something: the engine forgets the functions of a descriptor that a proxy gives, and a copy of the
       // module would hold nothing there, for good.
-      return { value: read(key), enumerable: true, configurable: true, writable: true };
+      return { value: read(key), enumerable: own?.enumerable ?? true, configurable: true, writable: true };
     },
     set: (target, key, value, receiver) => (loads(key) ? keep(target, key, value) : Reflect.set(target, key, value, receiver)),
   });

@@ -54,11 +54,20 @@ test("what came after this version of Node is not there, and what is missing say
   assert.deepEqual(["isHere" in own, "isNot" in own], [true, false]);
   assert.throws(() => own.isNot(), /"isNot" in module/);
 });
+test("what a package looks for to see its own mark is not there", async () => {
+  const fs = facade(await shim("node/fs"), "fs");
+  assert.deepEqual([typeof fs._original_unwrapped_fs, "_original_unwrapped_fs" in fs], ["undefined", false]);
+  assert.throws(() => facade({ default: {} }, "node:module")._load("x"), /"_load" of "node:module" is not available/);
+});
 test("a function as a whole stays one behind the facade", async () => {
   const events = facade(await shim("node/events"), "events");
   assert.ok(new events() instanceof events.EventEmitter);
   assert.ok(new (class extends events {})().on("x", () => {}));
   assert.equal(events.default, (await shim("node/events")).default);
+  // As CoffeeScript inherits.
+  const child = function () {};
+  for (const key in events) if (Object.hasOwn(events, key)) child[key] = events[key];
+  assert.deepEqual([child.once, child.name], [events.once, "child"]);
 });
 test("those that are functions as a whole are known before they are loaded", async () => {
   for (const path of new Set(Object.values(names))) assert.equal(isCallable(path), typeof (await shim(path)).default === "function", path);
