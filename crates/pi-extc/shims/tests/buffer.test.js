@@ -47,3 +47,4 @@ same("big numbers", ours, theirs, [[5n], [-5n], [2n ** 63n]], (Buffer, value) =>
 });
 same("offsets out of range", ours, theirs, [[9], [-1], [1.5], ["1"]], (Buffer, offset) => Buffer.alloc(4).readUInt16LE(offset));
 same("kinds", ours, theirs, [["utf8"], ["x"], [""], [1]], (Buffer, name) => [Buffer.isEncoding(name), Buffer.isBuffer(Buffer.alloc(1)), Buffer.isBuffer(new Uint8Array(1)), Buffer.alloc(1) instanceof Uint8Array]);
+same("made with new, as old code does", ours, theirs, [["alloc", 3], ["from", "ab"], ["allocUnsafe", 0], ["concat", [Uint8Array.of(1)]]], (Buffer, name, given) => hex(new Buffer[name](given)));

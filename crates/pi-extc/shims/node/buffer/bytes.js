@@ -88,7 +88,7 @@ class Bytes extends Uint8Array {
     const shown = Array.from(Uint8Array.prototype.subarray.call(this, 0, 50), (byte) => byte.toString(16).padStart(2, "0")).join(" ");
     const more = this.length > 50 ? ` ... ${this.length - 50} more byte${this.length > 51 ? "s" : ""}` : "";
     const extra = Object.keys(this).filter((key) => !/^\d+$/.test(key)).map((key) => `, ${key}: ${inspect(this[key], options)}`).join("");
-    return `<Buffer${shown ? ` ${shown}` : ""}${more}${extra}>`;
+    return `<Buffer ${shown}${more}${extra}>`;
   }
 }
 
@@ -110,7 +110,8 @@ for (const encoding of ["utf8", "hex", "base64", "base64url", "latin1", "ascii",
 Object.assign(Buffer, {
   poolSize: 8192,
 
-  from(value, encoding, length) {
+  // Functions like these are called with `new` as well (`new Buffer.alloc(0)`), which methods refuse.
+  from: function from(value, encoding, length) {
     if (typeof value === "string") return wrap(encode(value, demand(encoding)));
     if (isBuffer(value) || ArrayBuffer.isView(value)) return new Bytes(value);
     if (value instanceof ArrayBuffer || isSharedBuffer(value)) {
@@ -129,15 +130,15 @@ Object.assign(Buffer, {
     throw invalidSource(value);
   },
 
-  alloc(size, fill, encoding) {
+  alloc: function alloc(size, fill, encoding) {
     const bytes = new Bytes(checkSize(size));
     return fill === undefined || fill === 0 ? bytes : bytes.fill(fill, 0, bytes.length, encoding);
   },
-  allocUnsafe: (size) => new Bytes(checkSize(size)),
-  allocUnsafeSlow: (size) => new Bytes(checkSize(size)),
+  allocUnsafe: function allocUnsafe(size) { return new Bytes(checkSize(size)); },
+  allocUnsafeSlow: function allocUnsafeSlow(size) { return new Bytes(checkSize(size)); },
   of: (...values) => Bytes.from(values),
 
-  concat(list, total) {
+  concat: function concat(list, total) {
     if (!Array.isArray(list)) throw invalid('"list" argument', "an instance of Array", list);
     const size = total ?? list.reduce((sum, item) => sum + item.length, 0);
     const bytes = new Bytes(size);
