@@ -57,6 +57,14 @@ story("folders are made, listed and removed", (fs, promises, folder) => {
   return [made, seen];
 });
 story("what is not there cannot be watched", (fs, promises, folder) => told(() => fs.watch(path.join(folder, "nothing"), () => {})));
+story("what is made as soon as somebody watches is told", (fs, promises, folder) => new Promise((resolve) => {
+  const watcher = fs.watch(folder, (event, name) => {
+    watcher.close();
+    resolve([event, name]);
+  });
+  fs.writeFileSync(path.join(folder, "new"), "");
+  setTimeout(() => resolve("nothing was told"), 5000).unref();
+}));
 story("errors are worded alike", (fs, promises, folder) => {
   const at = (name) => path.join(folder, name);
   fs.writeFileSync(at("file"), "x");

@@ -41,16 +41,28 @@ async function look(path, isDeep = false) {
   return { seen, own, isCut };
 }
 
+/** What stands in a folder at this moment; nothing of what is none. */
+function namesIn(path) {
+  try {
+    return new Set(runSync(readdir(path)));
+  } catch {
+    return undefined;
+  }
+}
+
 export class FSWatcher extends EventEmitter {
   #timer;
   #path;
   #before;
   #isDeep;
   #isBusy = false;
+  /** What was there when somebody began to watch: the first look is over a little later. */
+  #first;
   constructor(path, { persistent = true, recursive = false } = {}) {
     super();
     this.#path = path;
     this.#isDeep = recursive;
+    this.#first = namesIn(path);
     this.#timer = setInterval(() => this.#turn(), PACE);
     if (!persistent) this.#timer.unref();
     this.#turn();
@@ -61,14 +73,18 @@ export class FSWatcher extends EventEmitter {
     const { seen, isCut } = await look(this.#path, this.#isDeep);
     this.#isBusy = false;
     if (isCut && !this.#before) host.warn(`fs.watch looks at no more than ${MOST_SEEN} files in ${this.#path}: changes of others are not told`);
-    const before = this.#before;
+    const before = this.#before ?? this.#atFirst(seen);
     this.#before = seen;
-    if (!before || !this.#timer) return;
+    if (!this.#timer) return;
     for (const name of new Set([...before.keys(), ...seen.keys()])) {
       if (before.get(name) === seen.get(name)) continue;
       const event = before.has(name) && seen.has(name) ? "change" : "rename";
       this.emit("change", event, name === "" ? this.#path.split("/").at(-1) : name);
     }
+  }
+  #atFirst(seen) {
+    if (this.#first === undefined) return seen;
+    return new Map([...seen].filter(([name]) => this.#first.has(name.split("/")[0])));
   }
   close() {
     if (!this.#timer) return;
