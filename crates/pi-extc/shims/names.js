@@ -58,5 +58,7 @@ for (const name of NODE) {
 for (const scope of ["@mariozechner", "@earendil-works"]) for (const [name, path] of Object.entries(PI)) names[`${scope}/${name}`] = path;
 // The older scope ends with one version, the newer goes on from it.
 for (const name of ["pi-coding-agent", "pi-coding-agent/hooks"]) names[`@earendil-works/${name}`] = "pi/coding-agent/newer";
+// Its own code can do nothing here but load: it opens sockets.
+names.undici = "web/undici";
 Object.assign(names, TYPEBOX);
 export default Object.freeze(names);

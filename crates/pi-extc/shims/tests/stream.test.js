@@ -127,6 +127,23 @@ story("a duplex has two halves", async ({ Duplex }) => {
   stream.end("in");
   return [text(await stream.toArray()), got, stream instanceof Duplex];
 });
+story("streams go to those of the web and back", async ({ Duplex, PassThrough, Readable, Writable }) => {
+  const got = [];
+  const seen = [];
+  for await (const part of Readable.toWeb(Readable.from(["a", Buffer.from("b")], { objectMode: false }))) seen.push([part.constructor.name, String.fromCharCode(...part)]);
+  const writer = Writable.toWeb(new Writable({ write(chunk, encoding, done) { got.push(String(chunk)); done(); } })).getWriter();
+  await writer.write("x");
+  await writer.close();
+  seen.push(await Readable.toWeb(new Readable({ read() { this.destroy(new Error("gone")); } })).getReader().read().catch((problem) => problem.message));
+  seen.push(await Writable.toWeb(new Writable({ write(chunk, encoding, done) { done(new Error("full")); } })).getWriter().write("x").catch((problem) => problem.message));
+  const stopped = new PassThrough();
+  await Readable.toWeb(stopped).cancel();
+  const { readable, writable } = Duplex.toWeb(new PassThrough());
+  const through = writable.getWriter();
+  through.write(Buffer.from("through"));
+  seen.push(stopped.destroyed, String.fromCharCode(...(await readable.getReader().read()).value));
+  return [seen, got];
+});
 story("finished tells of a premature close", async ({ Readable }, { finished }) => {
   const stream = new Readable({ read() {} });
   setImmediate(() => stream.destroy());

@@ -58,6 +58,27 @@ test("fetch: forms, streams and reading twice", async () => {
   assert.deepEqual(JSON.parse(text), await copy.json());
   await assert.rejects(response.text(), /Body is unusable/);
 });
+test("undici: fetch, request, dispatchers, errors", async () => {
+  const [own, { Readable }] = [await shim("web/undici"), await shim("node/stream")];
+  assert.equal((await (await own.fetch(`${base}/echo`, { dispatcher: new own.Agent() })).json()).method, "GET");
+  const { statusCode, headers, body } = await own.request(`${base}/echo`, { method: "POST", query: { a: "b" }, headers: ["x-own", "1"], body: Readable.from(["te", "xt"]) });
+  const told = await body.json();
+  assert.deepEqual([statusCode, typeof headers, told.method, told.body, told.own, told.url], [200, "object", "POST", "text", "1", "/echo?a=b"]);
+  let text = "";
+  for await (const part of (await own.request(`${base}/echo`)).body) text += part;
+  assert.equal(JSON.parse(text).method, "GET");
+  await assert.rejects(own.request(`${base}/missing`, { throwOnError: true }), { code: "UND_ERR_RESPONSE_STATUS_CODE", statusCode: 404 });
+  own.setGlobalDispatcher(new own.ProxyAgent("http://proxy"));
+  assert.ok(own.getGlobalDispatcher() instanceof own.ProxyAgent);
+  assert.throws(() => own.setGlobalDispatcher(5), { code: "UND_ERR_INVALID_ARG" });
+  assert.ok(new own.errors.RequestAbortedError("x") instanceof own.errors.UndiciError);
+});
+test("tls: a socket can be made around a stream, and is none", async () => {
+  const [{ TLSSocket }, { PassThrough }] = [await shim("node/tls"), await shim("node/stream")];
+  const socket = new TLSSocket(new PassThrough());
+  assert.equal(typeof socket._handle._parentWrap.constructor, "function");
+  assert.throws(() => socket.connect(443), { code: "ERR_NOT_AVAILABLE" });
+});
 test("fetch: aborts before and while reading", async () => {
   await assert.rejects(fetches.fetch(`${base}/echo`, { signal: aborts.AbortSignal.abort() }), { name: "AbortError" });
   const controller = new aborts.AbortController();
@@ -175,6 +196,11 @@ test("structuredClone keeps circles and refuses functions", () => {
   const copy = clone.structuredClone(value);
   assert.ok(copy.list[0] === copy && copy !== value);
   assert.throws(() => clone.structuredClone(() => {}), { name: "DataCloneError" });
+});
+same("TextDecoder, other encodings", encoding, globalThis, ["utf-16le", "utf-16be", "latin1"].flatMap((label) => [[label, [0x20, 0xac, 0x20, 0x61]], [label, [0xd8, 0x3d, 0xde, 0x00]], [label, [0xfe, 0xff, 0, 0x61]]]), ({ TextDecoder: Decoder }, label, bytes) => {
+  const decoder = new Decoder(label);
+  const parts = bytes.map((byte) => decoder.decode(Uint8Array.of(byte), { stream: true })).join("") + decoder.decode();
+  return [new Decoder(label).decode(Uint8Array.from(bytes)), parts];
 });
 same("TextDecoder", encoding, globalThis, [[[0xef, 0xbb, 0xbf, 0x61]], [[0xff, 0x61]], [[0xe2, 0x82, 0xac]], [[0xe2, 0x82]]], ({ TextDecoder: Decoder }, bytes) => {
   const decoder = new Decoder();

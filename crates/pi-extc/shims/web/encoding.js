@@ -1,4 +1,4 @@
-// TextEncoder, TextDecoder and their streams. Encodings: UTF-8, UTF-16LE and Latin-1, which is all that extensions name.
+// TextEncoder, TextDecoder and their streams. Encodings: UTF-8, UTF-16 and Latin-1, which is all that extensions name.
 import host from "pi:host";
 import { TransformStream } from "pi:shim/web/streams/transform";
 
@@ -21,7 +21,7 @@ export class TextEncoder {
 
 const LABELS = {
   "utf-8": "utf-8", utf8: "utf-8", "unicode-1-1-utf-8": "utf-8", "utf-16le": "utf-16le", "utf-16": "utf-16le", ucs2: "utf-16le", "ucs-2": "utf-16le",
-  unicode: "utf-16le", latin1: "windows-1252", "iso-8859-1": "windows-1252", ascii: "windows-1252", "us-ascii": "windows-1252", "windows-1252": "windows-1252", cp1252: "windows-1252",
+  unicode: "utf-16le", "utf-16be": "utf-16be", unicodefffe: "utf-16be", latin1: "windows-1252", "iso-8859-1": "windows-1252", ascii: "windows-1252", "us-ascii": "windows-1252", "windows-1252": "windows-1252", cp1252: "windows-1252",
 };
 // The half of windows-1252 that is not Latin-1.
 const WINDOWS = "\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178";
@@ -52,14 +52,25 @@ export class TextDecoder {
     if (!stream) this.#isStart = true;
     return text;
   }
-  #decode(bytes, stream) {
+  #decode(given, stream) {
+    const bytes = this.#name === "utf-16be" ? this.#turned(given, stream) : given;
     if (!stream && !this.#decoder) return this.#whole(bytes);
     const { StringDecoder } = host.load("pi:shim/node/string_decoder");
-    if (this.#fatal) return this.#strictly(bytes, stream);
+    if (this.#fatal && this.#name === "utf-8") return this.#strictly(bytes, stream);
     this.#decoder ??= new StringDecoder(this.#name === "utf-8" ? "utf8" : "utf16le");
     const text = stream ? this.#decoder.write(bytes) : this.#decoder.end(bytes);
     if (!stream) this.#decoder = undefined;
     return text;
+  }
+  /** The bytes of each unit the other way round; one that stands alone waits for the next. */
+  #turned(bytes, stream) {
+    const all = new Uint8Array(this.#rest.length + bytes.length);
+    all.set(this.#rest);
+    all.set(bytes, this.#rest.length);
+    const end = stream ? all.length & ~1 : all.length;
+    this.#rest = all.slice(end);
+    for (let at = 1; at < end; at += 2) [all[at - 1], all[at]] = [all[at], all[at - 1]];
+    return all.subarray(0, end);
   }
   // Keeps an unfinished character back while more may come, and refuses what can never be one.
   #strictly(bytes, stream) {
@@ -77,7 +88,7 @@ export class TextDecoder {
     return this.#whole(all.subarray(0, end));
   }
   #whole(bytes) {
-    if (this.#name === "utf-16le") return host.load("pi:shim/node/buffer/encoding").decode(bytes, "utf16le");
+    if (this.#name.startsWith("utf-16")) return host.load("pi:shim/node/buffer/encoding").decode(bytes, "utf16le");
     try {
       return host.utf8Decode(bytes, this.#fatal);
     } catch (fault) {

@@ -30,6 +30,9 @@ Duplex.from = function (source) {
   return pair(output, undefined);
 };
 
+Duplex.toWeb = (both) => ({ readable: Readable.toWeb(both), writable: Writable.toWeb(both) });
+Duplex.fromWeb = ({ readable, writable }, options) => pair(Readable.fromWeb(readable, options), Writable.fromWeb(writable, options));
+
 function pair(readable, writable) {
   const both = new Duplex({
     objectMode: true, writable: writable !== undefined,

@@ -1,4 +1,5 @@
 // Readable: a queue of chunks that somebody pulls, with the events of Node.
+import host from "pi:host";
 import { Buffer } from "pi:shim/node/buffer/bytes";
 import { StringDecoder } from "pi:shim/node/string_decoder";
 import { adopt, construct, destroying, extend, fault, highWaterMark, newLife, Stream } from "pi:shim/node/stream/base";
@@ -294,6 +295,18 @@ Readable.fromWeb = function (web, options) {
     },
     destroy(problem, callback) { reader.cancel(problem).then(() => callback(problem), () => callback(problem)); },
   });
+};
+Readable.toWeb = function (stream) {
+  const { ReadableStream } = host.load("pi:shim/web/streams/readable");
+  const parts = stream[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await parts.next();
+      if (done) return controller.close();
+      return controller.enqueue(value instanceof Buffer ? new Uint8Array(value) : value);
+    },
+    cancel(reason) { stream.destroy(reason); },
+  }, { highWaterMark: 0 });
 };
 Readable.isDisturbed = (stream) => !!(stream?._readableState?.didRead || stream?._life?.destroyed || stream?.locked);
 Readable._fromList = (count, state) => cut(state, count);

@@ -1,4 +1,5 @@
 // Writable: chunks go to `_write` one after another, the rest waits.
+import host from "pi:host";
 import { Buffer } from "pi:shim/node/buffer/bytes";
 import { adopt, construct, destroying, extend, fault, highWaterMark, newLife, Stream } from "pi:shim/node/stream/base";
 
@@ -194,5 +195,15 @@ Writable.fromWeb = function (web, options) {
     ...options,
     write(chunk, encoding, callback) { writer.write(chunk).then(() => callback(), callback); },
     final(callback) { writer.close().then(() => callback(), callback); },
+  });
+};
+Writable.toWeb = function (stream) {
+  const { WritableStream } = host.load("pi:shim/web/streams/writable");
+  // An error of the stream is that of whatever is under way; without one it is that of the next write.
+  stream.on("error", () => {});
+  return new WritableStream({
+    write: (chunk) => new Promise((resolve, reject) => { stream.write(chunk, (problem) => (problem ? reject(problem) : resolve())); }),
+    close: () => new Promise((resolve, reject) => { stream.once("error", reject).end(resolve); }),
+    abort(reason) { stream.destroy(reason); },
   });
 };
