@@ -14,6 +14,7 @@ use std::{
     io::{self, IsTerminal as _, Read as _},
     net::SocketAddr,
     path::{Path, PathBuf},
+    pin::pin,
     sync::Arc,
     thread,
     time::Duration,
@@ -45,7 +46,10 @@ use self::{
     floor::{Cleared, Counter, Floor, Sent},
     shelf::Shelf,
 };
-use super::{config, journal, talk::stop::Stops};
+use super::{
+    config, journal,
+    talk::stop::{Stop, Stops},
+};
 use crate::{
     arguments::serve::ServeArguments,
     browser,
@@ -277,15 +281,49 @@ fn extensions(arguments: &ServeArguments) -> Switch {
     if arguments.no_extensions && arguments.extension.is_empty() { Switch::Off } else { Switch::On }
 }
 
-/// Makes sessions until somebody asks for the end, and then until every command has its answer.
-///
-/// What a session is made of is read here, one after the other: it is told on the console. Its extensions then begin beside
-/// everything else, and none of them keeps others waiting, or a signal from being heard.
+/// Makes sessions until somebody asks for the end, and then until every command has its answer. Whoever asks is heard whatever a
+/// session is made of meanwhile: what is still being read when everything has its answer is given up.
 async fn work(
     floor: &Floor<'_>,
     server: &Server,
+    orders: mpsc::Receiver<Sent>,
+    (stop, stops): (&CancellationToken, Stops),
+    console: &mut Console,
+) {
+    let (asked, heard) = mpsc::channel(1);
+    tokio::select! {
+        () = make(floor, server, orders, heard, console) => {}
+        () = end(server, stop, stops, asked) => {}
+    }
+}
+
+/// Ends the server when somebody asks for it, and says who did. Returns when every command has its answer.
+async fn end(server: &Server, stop: &CancellationToken, mut stops: Stops, asked: mpsc::Sender<Stop>) {
+    tokio::select! {
+        // There is room for one, and whoever tells of it runs as long as we do.
+        signal = stops.next() => drop(asked.try_send(signal)),
+        () = stop.cancelled() => {}
+    }
+    stop.cancel();
+    server.drain().await;
+    let mut ended = pin!(server.ended());
+    loop {
+        tokio::select! {
+            _ = stops.next() => server.hurry().await,
+            () = &mut ended => return,
+        }
+    }
+}
+
+/// Makes sessions, without an end.
+///
+/// What a session is made of is read here, one after the other: it is told on the console. Its extensions then begin beside
+/// everything else, and none of them keeps others waiting.
+async fn make(
+    floor: &Floor<'_>,
+    server: &Server,
     mut orders: mpsc::Receiver<Sent>,
-    (stop, mut stops): (&CancellationToken, Stops),
+    mut asked: mpsc::Receiver<Stop>,
     console: &mut Console,
 ) {
     let (mut clearing, mut beginning) = (FuturesUnordered::new(), FuturesUnordered::new());
@@ -301,27 +339,10 @@ async fn work(
                 beginning.extend(begin_session(floor, busy, cleared, console).await);
             }
             Some(notes) = beginning.next() => tell(&notes, console),
-            asked = stops.next() => {
-                console.remark(&format!("{}: waiting for what is in flight; once more ends it now", asked.told()));
+            Some(signal) = asked.recv() => {
+                console.remark(&format!("{}: waiting for what is in flight; once more ends it now", signal.told()));
                 log_notes(console);
-                break;
             }
-            () = stop.cancelled() => break,
-        }
-    }
-    stop.cancel();
-    server.drain().await;
-    let ended = server.ended();
-    let mut ended = std::pin::pin!(ended);
-    loop {
-        tokio::select! {
-            Some(sent) = orders.recv() => clearing.push(clear(sent)),
-            Some((busy, cleared)) = clearing.next() => {
-                beginning.extend(begin_session(floor, busy, cleared, console).await);
-            }
-            Some(notes) = beginning.next() => tell(&notes, console),
-            _ = stops.next() => server.hurry().await,
-            () = &mut ended => break,
         }
     }
 }

@@ -1,6 +1,13 @@
 //! What takes too long is ended, and leaves nothing behind that nobody is told of.
 
-use std::time::Duration;
+use std::{
+    io::{ErrorKind, Read as _},
+    net::{TcpListener, TcpStream},
+    path::PathBuf,
+    process::Command,
+    thread,
+    time::Duration,
+};
 
 use nix::sys::signal::Signal;
 use pi_server::settings::Settings;
@@ -10,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::{
     house::House,
-    room::write,
+    room::{Room, write},
     serving::{Serving, fits},
 };
 
@@ -94,6 +101,83 @@ fn signal_is_heard_while_an_extension_never_loads() {
     assert_eq!(serving.wait(), Some(0));
     // Far less than a guest has to load.
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+}
+
+/// Where a model server should be, and somebody takes connections and says nothing.
+pub(crate) struct Silent(TcpListener);
+
+impl Silent {
+    pub(crate) fn open() -> Self {
+        Self(TcpListener::bind(("127.0.0.1", 0)).expect("a port on loopback"))
+    }
+
+    /// Lets the command look for a model server here.
+    pub(crate) fn tell(&self, command: &mut Command) {
+        command.env("OLLAMA_HOST", self.0.local_addr().expect("it is bound").to_string());
+    }
+
+    /// Waits until somebody looks.
+    pub(crate) fn looked_for(&self) -> TcpStream {
+        self.0.set_nonblocking(true).expect("ours");
+        for _ in 0..2000 {
+            match self.0.accept() {
+                Ok((looked, _)) => return looked,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(10)),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        panic!("nobody looks for a model server");
+    }
+}
+
+/// Whether somebody still waits for an answer at the other end.
+pub(crate) fn is_waited_for(looked: &mut TcpStream) -> bool {
+    looked.set_nonblocking(true).expect("ours");
+    let mut piece = [0; 4096];
+    loop {
+        match looked.read(&mut piece) {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(error) => return error.kind() == ErrorKind::WouldBlock,
+        }
+    }
+}
+
+/// The file of a session in which a model of a server on this machine answered.
+pub(crate) fn session_of_a_local_model(room: &Room) -> PathBuf {
+    let stamp = "2026-11-16T00:00:00.000Z";
+    let lines = [
+        json!({"type": "session", "version": 3, "id": "local", "timestamp": stamp, "cwd": room.project()}),
+        json!({"type": "model_change", "id": "0000000a", "parentId": null, "timestamp": stamp,
+            "provider": "ollama", "modelId": "somebody"}),
+        json!({"type": "message", "id": "0000000b", "parentId": "0000000a", "timestamp": stamp,
+            "message": {"role": "user", "content": "Hello", "timestamp": 1}}),
+    ];
+    let file = room.project().join(".pi/sessions/local.jsonl");
+    write(&file, lines.map(|line| format!("{line}\n")).concat().as_bytes());
+    file
+}
+
+#[test]
+fn signal_is_heard_while_a_model_server_is_looked_for() {
+    let mut serving = Serving::start(Script::new());
+    serving.end(Signal::SIGTERM);
+    let (silent, file) = (Silent::open(), session_of_a_local_model(&serving.room));
+    let mut command = serving.room.pi_to(&["serve"]);
+    silent.tell(&mut command);
+    assert!(serving.start_as(command), "it does not start");
+    let load = json!({"type": "load_session", "id": "l", "sessionPath": file});
+    let mut client = serving.block_on(async {
+        let mut client = serving.connect("").await;
+        client.send(&load).await;
+        client
+    });
+    let mut looked = silent.looked_for();
+    serving.signal(Signal::SIGTERM);
+    serving.block_on(client.expect("the end", |frame| frame["type"] == "server_shutdown"));
+    assert!(is_waited_for(&mut looked), "the signal was heard only when the search was over");
+    serving.signal(Signal::SIGTERM);
+    assert_eq!(serving.wait(), Some(0));
 }
 
 /// Server and session commands have a moment, and are killed soon after it.

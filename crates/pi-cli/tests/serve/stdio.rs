@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     journal::{check, journal},
+    late::{Silent, is_waited_for, session_of_a_local_model},
     room::Room,
     serving::fits,
 };
@@ -129,8 +130,11 @@ fn ends(child: &mut Child) -> Duration {
 
 /// A process of the room that was greeted and goes on until its input ends.
 fn begun(room: &Room, arguments: &[&str]) -> Begun {
-    let mut child = room
-        .pi_to(&["serve"])
+    begun_by(room.pi_to(&["serve"]), arguments)
+}
+
+fn begun_by(mut command: Command, arguments: &[&str]) -> Begun {
+    let mut child = command
         .args(["--stdio", "--log", "warn", "--model", "scripted/model"])
         .args(arguments)
         .stdin(Stdio::piped())
@@ -252,6 +256,22 @@ fn whatever_comes_after_the_announcement_of_the_end_is_refused() {
         client.expect(&json!({"type": "response", "id": id, "success": false, "code": "shutting_down"}));
     }
     client.expect(&json!({"type": "response", "id": "p", "success": false}));
+    client.end();
+}
+
+#[test]
+fn signal_is_heard_on_pipes_while_a_model_server_is_looked_for() {
+    let room = Room::new(Script::new());
+    let (silent, file) = (Silent::open(), session_of_a_local_model(&room));
+    let mut command = room.pi_to(&["serve"]);
+    silent.tell(&mut command);
+    let mut client = begun_by(command, &[]);
+    client.say(&json!({"type": "load_session", "id": "l", "sessionPath": file}));
+    let mut looked = silent.looked_for();
+    client.terminate();
+    client.expect(&json!({"type": "server_shutdown"}));
+    assert!(is_waited_for(&mut looked), "the signal was heard only when the search was over");
+    client.terminate();
     client.end();
 }
 
