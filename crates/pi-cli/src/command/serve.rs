@@ -247,7 +247,7 @@ async fn serve(
             announce(at, &door, &settings, rule, console);
         }
         if arguments.open {
-            open_page(at, &door, rule, console);
+            open_page(&address::for_browsers(at, &settings), &door, rule, console);
         }
         // Whoever asks how we are is answered as long as there is somebody to answer.
         tasks.spawn(http::serve(Arc::clone(&server), door, listener, closing.clone()));
@@ -426,6 +426,7 @@ fn announce(at: SocketAddr, door: &Door, settings: &Settings, rule: Rule, consol
             console.line(&format!("the token is in {}", settings.token().display()));
             if io::stdout().is_terminal() {
                 let ticket = door.ticket(pi_server::hall::now().0);
+                let address = address::for_browsers(at, settings);
                 console.line(&format!("for a browser, once: {address}/#ticket={}", ticket.reveal()));
             } else {
                 console.line("for a browser: `pi serve --ticket` prints an address that lets it in once");
@@ -437,10 +438,10 @@ fn announce(at: SocketAddr, door: &Door, settings: &Settings, rule: Rule, consol
 
 /// Shows the page to the person at this machine. The ticket stands in the arguments of the opener for a moment: whoever reads it there and is
 /// quicker than the browser gets in, and the browser says that its ticket was used.
-fn open_page(at: SocketAddr, door: &Door, rule: Rule, console: &mut Console) {
+fn open_page(address: &str, door: &Door, rule: Rule, console: &mut Console) {
     let address = match rule {
-        Rule::Anybody => format!("http://{at}/"),
-        Rule::Token => format!("http://{at}/#ticket={}", door.ticket(pi_server::hall::now().0).reveal()),
+        Rule::Anybody => format!("{address}/"),
+        Rule::Token => format!("{address}/#ticket={}", door.ticket(pi_server::hall::now().0).reveal()),
     };
     match browser::open_address(&address) {
         Ok(browser::Opened::Yes) => {}

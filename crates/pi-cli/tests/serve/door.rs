@@ -315,6 +315,36 @@ fn server_that_runs_gives_tickets_for_further_browsers() {
 }
 
 #[test]
+fn browsers_are_led_to_a_name_that_the_server_has_for_itself() {
+    let serving = Serving::prepared(Script::new(), &[], |room| {
+        write(&room.at("agent/settings.json"), br#"{"server": {"hosts": ["box.example", "pi-7k2m.localhost"]}}"#);
+    });
+    let port = serving.address.rsplit(':').next().expect("a port");
+    let own = format!("pi-7k2m.localhost:{port}");
+    let output = serving.room.bare_pi().args(["serve", "--ticket"]).output().expect("it starts");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let ticket = printed.trim().strip_prefix(&format!("http://{own}/#ticket=")).expect("an address under that name");
+    let body = json!({ "ticket": ticket }).to_string();
+    let login = format!(
+        "POST /login HTTP/1.1\r\nhost: {own}\r\norigin: http://{own}\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    serving.block_on(async {
+        let (status, head, body) = request_to(&serving.address, &login).await;
+        assert_eq!(status, 204, "{body}");
+        let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("a cookie");
+        // Without a domain a browser sends it to this very name and to no other.
+        assert!(!cookie.to_ascii_lowercase().contains("domain"), "{cookie}");
+        let cookie = cookie.split_once("; ").expect("rules").0;
+        let enter = |more: &str| get("/readyz", &own, &format!("cookie: {cookie}\r\n{more}"));
+        assert_eq!(request_to(&serving.address, &enter("")).await.0, 200);
+        let neighbour = format!("origin: http://127.0.0.1:{port}\r\n");
+        assert_eq!(request_to(&serving.address, &enter(&neighbour)).await.0, 403);
+    });
+}
+
+#[test]
 fn pages_of_other_sites_are_turned_away_even_with_the_token() {
     let serving = Serving::start(Script::new());
     serving.block_on(async {

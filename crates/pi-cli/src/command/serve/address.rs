@@ -107,6 +107,16 @@ pub(super) fn warn(at: SocketAddr, console: &mut Console) {
     }
 }
 
+/// Where browsers of this machine are led to. Cookies know no ports, only names: whoever gave the server a name of its own below
+/// `localhost`, which leads nowhere else, keeps its cookies from other programs here.
+pub(super) fn for_browsers(at: SocketAddr, settings: &Settings) -> String {
+    let own = settings.hosts.iter().find(|name| name.to_ascii_lowercase().ends_with(".localhost"));
+    match own.filter(|_| at.ip().is_loopback()) {
+        Some(name) => format!("http://{name}:{}", at.port()),
+        None => format!("http://{at}"),
+    }
+}
+
 /// Who has the port. The token is not shown to somebody whom nobody knows.
 async fn occupant(at: SocketAddr, settings: &Settings) -> Occupant {
     let is_pi = timeout(PATIENCE, is_pi(near(at))).await.is_ok_and(|asked| asked.unwrap_or(false));

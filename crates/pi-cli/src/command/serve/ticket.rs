@@ -22,7 +22,7 @@ pub(super) async fn print(settings: &Settings, console: &mut Console) -> Result<
     let asked = timeout(GOODBYE, address::ask(at, &request)).await;
     let answer = asked.map_err(|_| ServeFailure::NoTicket)?.map_err(|_| ServeFailure::NoTicket)?;
     let ticket = ticket_in(&answer).ok_or(ServeFailure::NoTicket)?;
-    console.line(&format!("http://{at}/#ticket={ticket}"));
+    console.line(&format!("{}/#ticket={ticket}", address::for_browsers(at, settings)));
     console.remark("it lets one browser in, once, within ten minutes");
     Ok(Exit::Success)
 }
