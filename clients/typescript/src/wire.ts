@@ -2267,7 +2267,11 @@ costAtLeast?: boolean,
  */
 costAtMost?: number, };
 
-export type SessionStoreMetrics = { metadataResetCount: number, };
+export type SessionStoreMetrics = { metadataResetCount: number, 
+/**
+ * Sessions whose file cannot be written, or was taken away while they are loaded.
+ */
+unwrittenSessions?: number, };
 
 export type ShutdownReason = "graceful_shutdown";
 

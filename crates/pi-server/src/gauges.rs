@@ -20,8 +20,9 @@ const META: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, None)
 const DURATION: &str = "pi_server_command_seconds";
 
 /// What each number is, as `HELP` tells it.
-const GAUGES: [(&str, &str); 9] = [
+const GAUGES: [(&str, &str); 10] = [
     ("pi_server_sessions", "Sessions that are known"),
+    ("pi_server_sessions_unwritten", "Sessions whose file cannot be written, or was taken away while they are loaded"),
     ("pi_server_connections", "Clients that are connected"),
     ("pi_server_commands_in_flight", "Commands without an answer"),
     ("pi_server_outcomes_kept", "Outcomes that can be replayed"),
@@ -106,6 +107,7 @@ impl Gauges {
         let replay = &metrics.stores.replay;
         for (name, value) in [
             ("pi_server_sessions", metrics.session_count),
+            ("pi_server_sessions_unwritten", metrics.stores.session_store.unwritten_sessions.unwrap_or_default()),
             ("pi_server_connections", metrics.connection_count),
             ("pi_server_commands_in_flight", replay.in_flight_count),
             ("pi_server_outcomes_kept", replay.outcome_count),

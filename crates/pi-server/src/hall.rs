@@ -14,6 +14,7 @@ mod peruse;
 mod shelf;
 mod steer;
 mod survey;
+mod unwritten;
 
 use std::{
     path::{Path, PathBuf},
@@ -37,7 +38,9 @@ use serde_json::value::RawValue;
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::{connect::connects, conversation::can_be_stopped, peruse::Looks, survey::queue_of};
+pub(crate) use self::{
+    connect::connects, conversation::can_be_stopped, peruse::Looks, survey::queue_of, unwritten::Unwritten,
+};
 use crate::{
     answer::{self, Answer},
     bustle::Bustle,
@@ -140,6 +143,8 @@ pub struct Hall {
     pub looks: Looks,
     /// Who makes a file for a browser has one.
     pub downloads: Arc<Semaphore>,
+    /// Which sessions are in memory only.
+    pub unwritten: Unwritten,
     pub roots: Roots,
     pub journal: Arc<dyn Book>,
     /// The way to the engine, once there is one.

@@ -67,6 +67,8 @@ pub struct Room {
     tide: pump::Tide,
     /// What is told about it in lists.
     info: Mutex<Known>,
+    /// Why its file cannot be written, while it cannot. Not a task: looked at for health, changed when that changes.
+    trouble: Mutex<Option<Arc<str>>>,
     ties: Ties,
 }
 
@@ -75,6 +77,8 @@ pub struct Room {
 pub struct Ties {
     /// Told when something changes that a list tells.
     pub news: News,
+    /// Told when the file of a session begins to fail, and when it is written again.
+    pub troubles: News,
     /// What became of questions.
     pub questions: Arc<Tally>,
     /// The circuits of shell commands.
@@ -87,7 +91,13 @@ impl Ties {
     /// Ties, and where extensions of all sessions want to go.
     pub fn new() -> (Self, mpsc::Receiver<(SessionId, Wish)>) {
         let (wishes, asked) = mpsc::channel(WISHES);
-        let ties = Self { news: News::default(), questions: Arc::default(), shell: Arc::default(), wishes };
+        let ties = Self {
+            news: News::default(),
+            troubles: News::default(),
+            questions: Arc::default(),
+            shell: Arc::default(),
+            wishes,
+        };
         (ties, asked)
     }
 
@@ -227,6 +237,7 @@ impl Room {
             flight: Flight::default(),
             tide: pump::Tide::new(),
             info: Mutex::default(),
+            trouble: Mutex::default(),
             ties,
         }
     }
@@ -431,6 +442,8 @@ impl Room {
             self.flight.set(Activity::Idle);
         }
         self.feed.attend(session.attendance());
+        // Who begins to listen is told of trouble that there is.
+        self.storage_is(None);
         self.forget_info();
         pump::start(
             Arc::clone(self),
@@ -438,6 +451,27 @@ impl Room {
             turns.clone(),
         );
         Ok(session)
+    }
+
+    /// Its file cannot be written, for this reason; or it can again.
+    fn storage_is(&self, trouble: Option<&str>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble.map(Arc::from);
+        self.ties.troubles.tell();
+    }
+
+    /// Why its file cannot be written, if that is known: what has happened before is known once it is
+    /// [carried](Self::caught_up).
+    pub fn trouble(&self) -> Option<Arc<str>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Its file, if that was taken away while the session is loaded. Looks at the disk.
+    pub fn lost_file(&self) -> Option<String> {
+        let berth = {
+            let stage = self.stage();
+            stage.session.is_some().then(|| stage.berth.clone())
+        };
+        berth.filter(places::is_lost)?.file
     }
 
     /// Whether somebody else made the session's file another one while it was not loaded. Says so once.

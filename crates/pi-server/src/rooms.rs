@@ -32,11 +32,11 @@ pub struct Rooms {
     list: Mutex<Option<(Edition, Box<RawValue>)>>,
 }
 
-/// How often something happened that a list of sessions tells.
+/// How often something happened that somebody wants to know of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edition(u64);
 
-/// Where sessions say that something happened to them that a list tells. Cheap to clone.
+/// Where sessions say that something happened to them. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct News(Arc<AtomicU64>);
 
@@ -68,6 +68,11 @@ impl Rooms {
 
     pub fn edition(&self) -> Edition {
         Edition(self.ties.news.0.load(Ordering::SeqCst))
+    }
+
+    /// How often the file of a session began to fail or was written again.
+    pub(crate) fn troubles(&self) -> Edition {
+        Edition(self.ties.troubles.0.load(Ordering::SeqCst))
     }
 
     /// What a list of all of them says, if nothing happened since somebody made one.

@@ -306,11 +306,22 @@ fn change_that_does_not_reach_the_session_file_is_no_success() {
         fill(&filler);
         let (before, refused) = first_refusal(&mut client).await;
         assert!(fits(&refused, &json!({"code": "storage_failed"})), "{refused}");
+        assert!(refused["error"].as_str().is_some_and(|error| error.contains("the disk is full")), "{refused}");
         // What is in memory has changed all the same.
         assert_eq!(refused["sessionVersion"], before + 1, "{refused}");
+        let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
+        let issue = "session s is not written to its file: the disk is full; what is said in it is in memory only until it can \
+                     be written";
+        assert!(fits(&health, &json!({"data": {"healthy": false, "issues": [issue]}})), "{health}");
+        let metrics = client.ask(&json!({"type": "get_metrics", "id": "m"})).await;
+        assert_eq!(metrics["data"]["stores"]["sessionStore"]["unwrittenSessions"], 1, "{metrics}");
+        let (_, gauges) = http(&serving, &get("/metrics", &serving.address, "")).await;
+        assert!(gauges.contains("pi_server_sessions_unwritten 1"), "{gauges}");
         remove(&filler);
         let answer = client.ask(&name(5000)).await;
         assert!(fits(&answer, &json!({"success": true, "sessionVersion": before + 2})), "{answer}");
+        let health = client.ask(&json!({"type": "health_check", "id": "h2"})).await;
+        assert!(fits(&health, &json!({"data": {"healthy": true, "issues": []}})), "{health}");
     });
 }
 

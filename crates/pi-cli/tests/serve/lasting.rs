@@ -1,7 +1,7 @@
 //! What was answered is true after a crash: what a client set stays set, and every repetition is the first answer.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -508,6 +508,95 @@ fn session_whose_file_is_gone_says_so_until_it_is_back_or_deleted() {
 }
 
 #[test]
+fn session_whose_file_is_taken_away_while_it_is_loaded_takes_nothing_more_and_says_so() {
+    let serving = Serving::start(answers());
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        ask(&mut client, "prompt", json!({"message": "Hello"})).await;
+        let file: PathBuf =
+            ask(&mut client, "get_state", json!({})).await["sessionFile"].as_str().expect("a path").into();
+        let health = client.ask(&json!({"type": "health_check", "id": "h1"})).await;
+        assert!(fits(&health, &json!({"data": {"healthy": true}})), "{health}");
+        let away = file.with_extension("away");
+        std::fs::rename(&file, &away).expect("it is there");
+        let lost = json!({"success": false, "code": "session_file_missing", "field": "sessionId",
+            "error": format!("Session s has lost its file {}", file.display())});
+        for (number, command) in [
+            json!({"type": "prompt", "message": "More"}),
+            json!({"type": "steer", "message": "More"}),
+            json!({"type": "bash", "command": "echo more"}),
+            json!({"type": "set_session_name", "name": "More"}),
+            json!({"type": "navigate_tree", "targetId": "nowhere"}),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut command = command;
+            command["id"] = json!(format!("lost-{number}"));
+            command["sessionId"] = json!("s");
+            let refused = client.ask(&command).await;
+            assert!(fits(&refused, &lost), "{refused}");
+        }
+        // What was said is there, and nothing was added to it.
+        let read = client.ask(&json!({"type": "get_messages", "id": "read", "sessionId": "s"})).await;
+        assert!(fits(&read, &json!({"success": true, "sessionVersion": 1})), "{read}");
+        assert_eq!(read["data"]["messages"].as_array().map(Vec::len), Some(2), "{read}");
+        let issue = format!("session s has lost its file {}", file.display());
+        let health = settled(&mut client, "gone", |health| health["data"]["healthy"] == false).await;
+        assert!(health["data"]["issues"][0].as_str().is_some_and(|told| told.starts_with(&issue)), "{health}");
+        let metrics = client.ask(&json!({"type": "get_metrics", "id": "m"})).await;
+        assert_eq!(metrics["data"]["stores"]["sessionStore"]["unwrittenSessions"], 1, "{metrics}");
+        std::fs::rename(&away, &file).expect("it is there");
+        ask(&mut client, "prompt", json!({"message": "More"})).await;
+        settled(&mut client, "back", |health| health["data"]["healthy"] == true).await;
+        let told = read_lines(&file);
+        assert_eq!(told.iter().filter(|line| line["type"] == "message").count(), 4, "{told:#?}");
+    });
+}
+
+/// Asks how the server is until that is as it should be: what it saw of files a moment ago may be told once more.
+async fn settled(client: &mut Client, id: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    for number in 0..200 {
+        let health = client.ask(&json!({"type": "health_check", "id": format!("{id}-{number}")})).await;
+        if is_so(&health) {
+            return health;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("{id}: it does not become so");
+}
+
+fn read_lines(file: &Path) -> Vec<Value> {
+    let text = read(file).expect("it is there");
+    text.lines().map(|line| serde_json::from_str(line).expect("an entry")).collect()
+}
+
+#[test]
+fn session_whose_file_is_deleted_in_its_first_run_is_told_of_what_became_of_it() {
+    let serving = Serving::start(Script::new().then(Answer::new().text("Thinking").hold().text(" done.").reply()));
+    serving.block_on(async {
+        let mut client = serving.with_session("?clientId=c").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+        let file = serving.room.sessions().pop().expect("what was said is written before the model is asked");
+        std::fs::remove_file(&file).expect("it is there");
+        serving.room.server.release(1);
+        let answer = client.answer("p").await;
+        assert!(fits(&answer, &json!({"success": false, "code": "storage_failed", "sessionVersion": 1})), "{answer}");
+        let error = answer["error"].as_str().expect("a reason");
+        assert!(error.contains("the file of the session was deleted"), "{answer}");
+        let health = client.ask(&json!({"type": "health_check", "id": "h"})).await;
+        let issue = health["data"]["issues"][0].as_str().expect("an issue");
+        assert!(
+            issue.contains("session s is not written to its file: the file of the session was deleted"),
+            "{health}"
+        );
+        let read = client.ask(&json!({"type": "get_messages", "id": "read", "sessionId": "s"})).await;
+        assert_eq!(read["data"]["messages"].as_array().map(Vec::len), Some(2), "{read}");
+    });
+}
+
+#[test]
 fn session_in_which_nothing_was_said_has_no_file_and_misses_none() {
     let mut serving = Serving::start(answers());
     serving.block_on(async { drop(serving.with_session("?clientId=c").await) });
@@ -585,7 +674,7 @@ fn list_tells_nothing_of_a_model_and_a_level_that_it_does_not_know() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "somebody else removes the file")]
-fn file_that_is_taken_away_from_a_session_fails_what_is_said_in_it() {
+fn session_whose_file_is_deleted_takes_nothing_more_and_has_none_after_a_restart() {
     let mut serving = Serving::start(answers());
     let file = serving.block_on(async {
         let mut client = serving.with_session("?clientId=c").await;
@@ -593,7 +682,7 @@ fn file_that_is_taken_away_from_a_session_fails_what_is_said_in_it() {
         let state = ask(&mut client, "get_state", json!({})).await;
         let file = PathBuf::from(state["sessionFile"].as_str().expect("a path"));
         std::fs::remove_file(&file).expect("it is there");
-        let kept = json!({"success": false, "code": "storage_failed"});
+        let lost = json!({"success": false, "code": "session_file_missing", "sessionVersion": 1});
         for (id, command) in [
             ("p", json!({"type": "prompt", "sessionId": "s", "message": "Lost?"})),
             ("b", json!({"type": "bash", "sessionId": "s", "command": "echo lost"})),
@@ -604,7 +693,7 @@ fn file_that_is_taken_away_from_a_session_fails_what_is_said_in_it() {
             let mut command = command.clone();
             command["id"] = json!(id);
             let answer = client.ask(&command).await;
-            assert!(fits(&answer, &kept), "{answer}");
+            assert!(fits(&answer, &lost), "{answer}");
         }
         file
     });

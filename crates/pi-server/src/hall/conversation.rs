@@ -46,6 +46,12 @@ impl Hall {
             self.workplace(&room)?;
         }
         let is_written_down = is_written_down(&command);
+        if (is_written_down || matches!(command, SessionCommand::NavigateTree(_)))
+            && let Some(path) = room.lost_file()
+        {
+            // What is still in memory can be read, and whoever would add to it keeps his words.
+            return Err(Error::SessionFileMissing { session_id: id.clone(), path }.into());
+        }
         let is_run =
             matches!(command, SessionCommand::Prompt(_) | SessionCommand::Bash(_) | SessionCommand::Compact(_));
         let outcome = match command {
@@ -109,9 +115,10 @@ impl Hall {
         if is_written_down && outcome.is_ok() {
             session.flush().await.map_err(ended)?;
             if session.state().await.map_err(ended)?.is_failing {
-                let reason = "the session file cannot be written; what was said and done holds until the session ends";
-                let error = Error::StorageFailed { reason: reason.to_owned() };
-                return Err(Undone { error, change: Change::Altered });
+                room.caught_up().await;
+                let why = room.trouble().unwrap_or_else(|| "the disk failed".into());
+                let reason = format!("{why}; what was said and done holds until the session ends");
+                return Err(Undone { error: Error::StorageFailed { reason }, change: Change::Altered });
             }
         }
         outcome

@@ -15,7 +15,7 @@ use pi_wire::{
     },
 };
 
-use super::{Hall, Outcome, now, told};
+use super::{Hall, Outcome, now, told, unwritten};
 use crate::{
     connection::Identity,
     journal::{DAMAGED, Filter, GONE, JournalError, Shortened, Shortening, Told, audit::hexadecimal},
@@ -54,7 +54,7 @@ impl Hall {
         Some(until.since(now())).filter(|rest| *rest > 0)
     }
 
-    pub(crate) fn health(&self) -> Health {
+    pub(crate) async fn health(&self) -> Health {
         let mut issues: Vec<String> = self.obstacle().into_iter().collect();
         let open: Vec<_> =
             self.workshop.circuits().into_iter().filter(|circuit| circuit.state == CircuitState::Open).collect();
@@ -65,6 +65,7 @@ impl Hall {
         if has_open_bash_circuit {
             issues.push("shell commands time out; their circuit is open".to_owned());
         }
+        issues.extend(unwritten::issues(&self.unwritten.find(&self.rooms).await));
         Health { healthy: issues.is_empty(), issues, has_open_circuit: !open.is_empty(), has_open_bash_circuit }
     }
 
@@ -95,14 +96,14 @@ impl Hall {
                 global_count: self.rates.used(),
                 global_limit: self.settings.rates.global.get().into(),
             },
-            stores: self.stores(load.as_ref()),
+            stores: self.stores(load.as_ref(), number(self.unwritten.find(&self.rooms).await.len())),
             circuit_breakers: self.workshop.circuits(),
             bash_circuit_breaker: self.bash.metrics(now()),
             metrics: None,
         }
     }
 
-    fn stores(&self, load: Option<&Load>) -> StoreMetrics {
+    fn stores(&self, load: Option<&Load>, unwritten: u64) -> StoreMetrics {
         let of = |field: fn(&Load) -> usize| load.map_or(0, |load| number(field(load)));
         let refused = self.counts.refused_busy.load(Ordering::Relaxed);
         let config = &self.engine;
@@ -121,7 +122,7 @@ impl Hall {
             // Sessions have no locks here; a lane is its order.
             lock: LockMetrics { active_locks: 0, timeout_count: 0, waiting_count: 0, queue_full_rejections: 0 },
             extension_ui: self.questions.metrics(),
-            session_store: SessionStoreMetrics { metadata_reset_count: 0 },
+            session_store: SessionStoreMetrics { metadata_reset_count: 0, unwritten_sessions: Some(unwritten) },
             journal: self.journal_metrics(),
         }
     }

@@ -59,7 +59,7 @@ impl Hall {
                 told(Data::SwitchSession(SwitchedSession { session_info: info }))
             }
             ServerCommand::GetMetrics(_) => told(Data::GetMetrics(Box::new(self.metrics().await))),
-            ServerCommand::HealthCheck(_) => told(Data::HealthCheck(self.health())),
+            ServerCommand::HealthCheck(_) => told(Data::HealthCheck(self.health().await)),
             ServerCommand::ListStoredSessions(wanted) => self.list_stored_sessions(&wanted).await,
             ServerCommand::LoadSession(wanted) => self.load_session(wanted, cancel).await,
             ServerCommand::GetStartupRecovery(_) => {

@@ -147,6 +147,7 @@ async fn carry(room: Arc<Room>, source: Source, turns: Turns) {
     if !left.is_cancelled() {
         room.tide.end();
         room.feed.drop_questions();
+        room.storage_is(None);
     }
     // What was still open went with the session.
     questions.find(&mut open, []);
@@ -173,6 +174,10 @@ async fn begin_anew(room: &Room, session: &Session) -> Option<Subscription> {
     }
     for question in session.open_questions().await.unwrap_or_default() {
         room.feed.publish(Arc::new(question.to_event()));
+    }
+    if !state.is_failing {
+        // Otherwise it is told once more.
+        room.storage_is(None);
     }
     room.forget_info();
     room.flight.set(if state.is_running { Activity::Running } else { Activity::Idle });
@@ -208,6 +213,8 @@ async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut Option<Begun>,
                 Box::pin(release(room, begun, turns)).await;
             }
         }
+        AgentEvent::StorageFailed { message } => room.storage_is(Some(message)),
+        AgentEvent::StorageRecovered => room.storage_is(None),
         AgentEvent::MessageEnd { .. }
         | AgentEvent::AutoCompactionEnd { .. }
         | AgentEvent::EntryAppended { .. }
@@ -231,8 +238,6 @@ async fn follow(room: &Arc<Room>, event: &AgentEvent, taken: &mut Option<Begun>,
         | AgentEvent::ExtensionUiRequest { .. }
         | AgentEvent::ExtensionUiRender { .. }
         | AgentEvent::ExtensionUiResolved { .. }
-        | AgentEvent::StorageFailed { .. }
-        | AgentEvent::StorageRecovered
         | AgentEvent::InputNotice { .. }
         | AgentEvent::Guardrail { .. }
         | AgentEvent::MessagesUnsaid { .. }

@@ -125,8 +125,12 @@ pub struct ExtensionUiMetrics {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
 pub struct SessionStoreMetrics {
     pub metadata_reset_count: u64,
+    /// Sessions whose file cannot be written, or was taken away while they are loaded.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub unwritten_sessions: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
