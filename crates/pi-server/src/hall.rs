@@ -253,7 +253,7 @@ impl Host for Hall {
 
     fn start(&self, job: &mut Job) {
         if let Command::Session(id, command) = &job.command
-            && can_be_stopped(command)
+            && (can_be_stopped(command) || conversation::joins_a_run(command))
         {
             job.entry = self.rooms.get(id).map(|room| room.start_work());
         }

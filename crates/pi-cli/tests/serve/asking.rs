@@ -176,6 +176,29 @@ fn message_beside_a_command_of_an_extension_begins_a_run() {
 }
 
 #[test]
+fn message_that_begins_a_run_and_is_asked_about_lets_its_answer_and_reads_pass() {
+    for kind in ["steer", "follow_up"] {
+        let serving = serving(talkative());
+        serving.block_on(async {
+            let mut client = client(&serving, "").await;
+            let say = |id: &str| json!({"type": kind, "id": id, "sessionId": "s", "message": "Please"});
+            client.send(&say("one")).await;
+            let question = asked(&mut client).await;
+            check(&ask(&mut client, "get_state").await, &json!({"success": true, "data": {"isStreaming": false}}));
+            check(&answer(&mut client, "s", &question).await, &json!({"success": true}));
+            check(&client.answer("one").await, &json!({"success": true}));
+            let next = json!({"type": "prompt", "id": "next", "sessionId": "s", "message": "More"});
+            check(&client.ask(&next).await, &json!({"success": true}));
+            client.send(&say("two")).await;
+            asked(&mut client).await;
+            check(&ask(&mut client, "abort").await, &json!({"success": true}));
+            check(&client.answer("two").await, &json!({"success": false, "code": "aborted_unsaid"}));
+            assert_eq!(said(&mut client).await, ["user: Please", "assistant: Yes.", "user: More", "assistant: Yes."]);
+        });
+    }
+}
+
+#[test]
 fn message_behind_a_prompt_that_an_extension_asks_about_holds_nobody_and_is_not_lost() {
     let serving = serving(talkative());
     serving.block_on(async {
@@ -207,6 +230,51 @@ fn abort_ends_a_prompt_that_is_asked_about_and_what_was_to_join_it() {
             check(&client.answer(id).await, &json!({"success": false, "code": "aborted_unsaid"}));
         }
         assert!(said(&mut client).await.is_empty());
+    });
+}
+
+/// An extension that asks a person about the end of every run.
+const THOROUGH: &str =
+    r#"export default (pi) => pi.on("agent_end", (event, ctx) => ctx.ui.confirm("Over?", "Really?"));"#;
+
+#[test]
+fn abort_of_a_run_whose_end_is_asked_about_lets_the_answer_and_reads_pass() {
+    let held = Script::new().then(Answer::new().text("Thinking").hold().text(" done.").reply());
+    let serving = Serving::prepared(held, &["-e", "thorough.js"], |room| {
+        write(&room.project().join("thorough.js"), THOROUGH.as_bytes());
+    });
+    serving.block_on(async {
+        let mut client = client(&serving, "").await;
+        client.send(&json!({"type": "prompt", "id": "p", "sessionId": "s", "message": "Hello"})).await;
+        serving.room.server.received(1).await;
+        client.send(&json!({"type": "abort", "id": "a", "sessionId": "s"})).await;
+        let question = asked(&mut client).await;
+        check(&ask(&mut client, "get_state").await, &json!({"success": true}));
+        check(&answer(&mut client, "s", &question).await, &json!({"success": true}));
+        check(&client.answer("a").await, &json!({"success": true}));
+        check(&client.answer("p").await, &json!({"success": false, "code": "aborted"}));
+    });
+}
+
+/// An extension that asks a person before it has begun.
+const SHY: &str =
+    r#"export default (pi) => pi.on("session_start", (event, ctx) => ctx.ui.confirm("Begin?", "Really?"));"#;
+
+#[test]
+fn abort_ends_a_prompt_that_waits_for_an_extension_to_begin() {
+    let serving = Serving::prepared(talkative(), &["-e", "shy.js"], |room| {
+        write(&room.project().join("shy.js"), SHY.as_bytes());
+    });
+    serving.block_on(async {
+        let mut client = client(&serving, "").await;
+        let question = asked(&mut client).await;
+        let prompt = |id: &str| json!({"type": "prompt", "id": id, "sessionId": "s", "message": "Hello"});
+        client.send(&prompt("p")).await;
+        check(&ask(&mut client, "abort").await, &json!({"success": true}));
+        check(&client.answer("p").await, &json!({"success": false, "code": "aborted_unsaid"}));
+        check(&answer(&mut client, "s", &question).await, &json!({"success": true}));
+        check(&client.ask(&prompt("q")).await, &json!({"success": true}));
+        assert_eq!(said(&mut client).await, ["user: Hello", "assistant: Yes."]);
     });
 }
 

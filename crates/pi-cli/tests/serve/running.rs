@@ -81,6 +81,27 @@ fn an_abort_right_behind_its_prompt_ends_the_run() {
 }
 
 #[test]
+fn an_abort_right_behind_a_message_that_begins_a_run_ends_it_at_once() {
+    for kind in ["steer", "follow_up"] {
+        let serving = Serving::start(Script::new().otherwise(Answer::new().text("Thinking").hold().reply()));
+        serving.block_on(async {
+            for (said, stands) in in_one_breath(&serving, &json!({"type": kind, "message": "Hello"}), "abort").await {
+                // It may have been stopped before it was said, or before anybody heard that its run had begun.
+                let unsaid = said["code"] == "aborted_unsaid";
+                assert!(unsaid || said["success"] == true || said["code"] == "aborted", "{said}");
+                let messages = stands["data"]["messages"].as_array().expect("messages");
+                assert_eq!(messages.is_empty(), unsaid, "{said} {stands}");
+            }
+            let mut client = serving.connect("?clientId=other&lifecycle=none").await;
+            let listed = client.ask(&json!({"type": "list_sessions", "id": "l"})).await;
+            for session in listed["data"]["sessions"].as_array().expect("a list") {
+                assert_eq!(session["isStreaming"], false, "{session}");
+            }
+        });
+    }
+}
+
+#[test]
 fn an_abort_right_behind_a_shell_command_ends_it() {
     let serving = Serving::start(Script::new());
     serving.block_on(async {

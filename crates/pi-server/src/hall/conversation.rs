@@ -59,15 +59,16 @@ impl Hall {
                 steer::prompt(&room, &session, prompt, steer::Coming { class, entry, cancel, pass }).await
             }
             SessionCommand::Steer(said) => {
-                steer::queue(&room, &session, (said.message, said.images), When::Steer, pass).await
+                steer::queue(&room, &session, (said.message, said.images), When::Steer, (entry, pass)).await
             }
             SessionCommand::FollowUp(said) => {
-                steer::queue(&room, &session, (said.message, said.images), When::FollowUp, pass).await
+                steer::queue(&room, &session, (said.message, said.images), When::FollowUp, (entry, pass)).await
             }
             SessionCommand::Abort(_) => {
                 room.entered().await;
                 room.stop_joining();
-                session.abort().await.map_err(ended)?;
+                // An extension that hears of the end of the run may ask a person about it.
+                pass.when(steer::is_slow(room.asks_anew()), session.abort()).await.map_err(ended)?;
                 done()
             }
             SessionCommand::AbortCompaction(_) => {
@@ -353,6 +354,11 @@ pub(crate) fn can_be_stopped(command: &SessionCommand) -> bool {
             | SessionCommand::Compact(_)
             | SessionCommand::NavigateTree(_)
     )
+}
+
+/// Whether a command puts a message into a run, which whoever stops the run comes behind.
+pub(super) fn joins_a_run(command: &SessionCommand) -> bool {
+    matches!(command, SessionCommand::Steer(_) | SessionCommand::FollowUp(_))
 }
 
 /// Whether a command lets programs run in the folder of its session.

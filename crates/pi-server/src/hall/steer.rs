@@ -8,7 +8,7 @@ use pi_session::{
 };
 use pi_transcript::{Block, SessionId, content::ImageBlock};
 use pi_wire::{
-    Activity, Class, Data, Error,
+    Class, Data, Error,
     command::{Bash, Prompt, StreamingBehavior},
     response::BashResult,
 };
@@ -55,10 +55,8 @@ pub(super) async fn prompt(room: &Room, session: &Session, prompt: Prompt, comin
     let calls = class == Class::ExtensionCommand || prompt.slash_command().is_some_and(|name| room.has_command(name));
     let utterance = utterance(prompt.message, prompt.images);
     match (class, when) {
-        (Class::JoinsRun, Some(when)) => {
-            drop(entry);
-            join(room, session, utterance, when, pass).await
-        }
+        // Until then it is in the mailbox, or in line where it can be told that it was stopped.
+        (Class::JoinsRun, Some(when)) => hand_in(entry, join(room, session, utterance, when, pass)).await,
         _ => {
             // What an extension does in a command of its own may begin a run, and nobody waits for the end of that.
             let _commanded = (!calls).then(|| room.command());
@@ -106,8 +104,16 @@ async fn run(
     }
 }
 
-/// How long a message waits for a run that is about to begin, before others pass it.
+/// How long what waits for a run to begin, or to end, keeps others waiting.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// When something is not over soon: an extension asks a person about it, or about what it waits for, or takes its time.
+pub(super) async fn is_slow(asks: impl Future<Output = ()>) {
+    tokio::select! {
+        () = asks => {}
+        () = sleep(PATIENCE) => {}
+    }
+}
 
 /// Puts a message into the run in flight. If the run has just ended the message begins another one, and that is as good:
 /// it was said, and nobody waits for more.
@@ -117,20 +123,15 @@ async fn join(room: &Room, session: &Session, utterance: Utterance, when: When, 
         room.begun().await;
         line
     };
-    // The prompt that is to begin the run may be with an extension that asks a person.
-    let is_slow = async {
-        tokio::select! {
-            () = room.asks() => {}
-            () = sleep(PATIENCE) => {}
-        }
-    };
     let line = tokio::select! {
         // What is stopped before its run has begun would begin another one.
         biased;
         () = room.joining_stopped() => return Err(Error::AbortedUnsaid.into()),
-        line = pass.when(is_slow, begun) => line,
+        line = pass.when(is_slow(room.asks()), begun) => line,
     };
     let _joining = room.join();
+    // Before it is handed in: a run may have begun when it is looked again.
+    let runs = room.flight().runs();
     let (speaker, id) = (session.clone(), room.id().clone());
     let mut saying = Box::pin(unconstrained(async move { speaker.say_during(utterance, when).await }));
     // With its first poll it is in the mailbox, or in line before it, and whoever comes next comes behind it.
@@ -143,20 +144,20 @@ async fn join(room: &Room, session: &Session, utterance: Utterance, when: When, 
             Poll::Pending => saying.await,
         }
     });
-    let began = async {
-        room.flight().until(|activity| activity == Activity::Idle).await;
-        room.flight().until(|activity| activity == Activity::Running).await;
+    let said_or_begun = async {
+        tokio::select! {
+            said = saying => Some(said),
+            () = room.flight().until(|_| room.flight().runs() > runs) => None,
+        }
     };
-    tokio::select! {
-        said = saying => match said {
-            Ok(Ok(prompted)) => ended(prompted, session).await,
-            Ok(Err(PromptError::Gone(SessionGone))) => Err(Error::SessionNotFound(id).into()),
-            Ok(Err(PromptError::LeftAlone(left))) => Err(circuit_open(left)),
-            Ok(Err(fault @ PromptError::Unwritten { .. })) => Err(unwritten(&fault)),
-            Ok(Err(fault)) => Err(Error::Refused { reason: fault.to_string() }.into()),
-            Err(panic) => Err(Error::Internal { incident: panic.to_string() }.into()),
-        },
-        () = began => done(),
+    match pass.when(is_slow(room.asks()), said_or_begun).await {
+        Some(Ok(Ok(prompted))) => ended(prompted, session).await,
+        Some(Ok(Err(PromptError::Gone(SessionGone)))) => Err(Error::SessionNotFound(id).into()),
+        Some(Ok(Err(PromptError::LeftAlone(left)))) => Err(circuit_open(left)),
+        Some(Ok(Err(fault @ PromptError::Unwritten { .. }))) => Err(unwritten(&fault)),
+        Some(Ok(Err(fault))) => Err(Error::Refused { reason: fault.to_string() }.into()),
+        Some(Err(panic)) => Err(Error::Internal { incident: panic.to_string() }.into()),
+        None => done(),
     }
 }
 
@@ -166,9 +167,9 @@ pub(super) async fn queue(
     session: &Session,
     (message, images): (String, Vec<Block>),
     when: When,
-    pass: Pass<'_>,
+    (entry, pass): (Option<Entry>, Pass<'_>),
 ) -> Outcome {
-    join(room, session, utterance(message, images), when, pass).await
+    hand_in(entry, join(room, session, utterance(message, images), when, pass)).await
 }
 
 async fn ended(prompted: Prompted, session: &Session) -> Outcome {

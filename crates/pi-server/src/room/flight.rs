@@ -2,7 +2,7 @@
 
 use std::{
     pin::pin,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use pi_wire::Activity;
@@ -12,6 +12,8 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
     is_running: AtomicBool,
+    /// How many have begun.
+    runs: AtomicU64,
     changed: Notify,
 }
 
@@ -23,8 +25,16 @@ impl Flight {
     /// Says how it is, and answers how it was.
     pub(super) fn set(&self, now: Activity) -> Activity {
         let before = self.is_running.swap(now == Activity::Running, Ordering::SeqCst);
+        if now == Activity::Running && !before {
+            self.runs.fetch_add(1, Ordering::SeqCst);
+        }
         self.wake();
         activity(before)
+    }
+
+    /// How many runs have begun so far: one that came and went since somebody looked is seen by that.
+    pub(crate) fn runs(&self) -> u64 {
+        self.runs.load(Ordering::SeqCst)
     }
 
     /// Lets whoever waits look again.
@@ -65,5 +75,10 @@ mod tests {
         assert_eq!(flight.set(Activity::Running), Activity::Idle);
         assert!(running.as_mut().now_or_never().is_some());
         assert_eq!(flight.activity(), Activity::Running);
+        assert_eq!(flight.set(Activity::Running), Activity::Running);
+        assert_eq!(flight.runs(), 1);
+        flight.set(Activity::Idle);
+        flight.set(Activity::Running);
+        assert_eq!(flight.runs(), 2, "that it was idle between was not looked at");
     }
 }

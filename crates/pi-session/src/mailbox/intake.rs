@@ -152,11 +152,15 @@ impl Mailbox {
             source: self.source(&arrival),
             cancel: self.intake.cancel.child_token(),
         };
-        let begun = self.hearing.begun();
+        let (begun, stopped) = (self.hearing.begun(), reception.cancel.clone());
         self.intake.waiting += 1;
         self.intake.lane.push(async move {
-            begun.await;
-            let taken = reception.take(words, arrival.behaviour()).await;
+            let taken = tokio::select! {
+                biased;
+                () = begun => reception.take(words, arrival.behaviour()).await,
+                // An extension that asks a person while it begins may take as long as it wants.
+                () = stopped.cancelled() => Taken::Aborted(words),
+            };
             // A session that is gone has nobody left to be told.
             drop(letters.send(Letter::Received(Box::new(Received { arrival, taken }))).await);
         });
