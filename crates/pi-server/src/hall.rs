@@ -35,7 +35,7 @@ use pi_session::{Session, SessionGone, directory::Catalogue};
 use pi_transcript::SessionId;
 use pi_wire::{Class, Command, Data, Error, Kind, ServerCommand, SessionCommand};
 use serde_json::value::RawValue;
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::{
@@ -310,10 +310,10 @@ impl Host for Hall {
     /// What a command wrote that was cut short is ours, and its end has moved the version: found at the next start without
     /// being known, it would be taken for somebody else's and move it again.
     async fn wind_up(&self) {
-        for room in self.rooms.everyone().into_iter().filter(|room| room.is_being_written()) {
-            let Some(session) = room.loaded() else { continue };
-            // One that has ended is closed.
-            let _ = session.close().await;
+        let written = self.rooms.everyone().into_iter().filter(|room| room.is_being_written() && room.is_loaded());
+        let written: Vec<_> = written.collect();
+        close(&written).await;
+        for room in written {
             if let Some(berth) = room.measure_closed() {
                 self.note(berth).await;
             }
@@ -365,6 +365,15 @@ impl Hall {
     pub(crate) async fn wake(&self, room: &Arc<Room>) -> Result<Session, MakeError> {
         room.session(&*self.workshop, &self.roots, &self.turns).await
     }
+}
+
+/// Ends the sessions of these rooms, each beside the others: an extension that does not end keeps its own session open for a
+/// while, and no other.
+pub(crate) async fn close(rooms: &[Arc<Room>]) {
+    let loaded = rooms.iter().filter_map(|room| room.loaded());
+    let mut closing: JoinSet<_> = loaded.map(|session| async move { session.close().await }).collect();
+    // One that has ended is closed.
+    while closing.join_next().await.is_some() {}
 }
 
 /// Whether a command can make the file of its session longer.

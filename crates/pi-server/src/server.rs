@@ -38,7 +38,7 @@ use crate::{
     connection::{Connection, Identity},
     door::{Door, NotLoopback, Rule, TokenError, load_or_create},
     gauges::Gauges,
-    hall::{Counts, Hall, Job, Looks, Unwritten, download::AT_ONCE, now, queue_of},
+    hall::{self, Counts, Hall, Job, Looks, Unwritten, download::AT_ONCE, now, queue_of},
     journal::{self, DAMAGED, JournalError, Opened, Recovery},
     lobby::{Crowded, Lobby},
     outbox::Outbox,
@@ -256,12 +256,7 @@ impl Server {
         for connection in self.hall.lobby.everybody() {
             connection.outbox.close(ClosingReason::ShuttingDown);
         }
-        for room in self.hall.rooms.everyone() {
-            if let Some(session) = room.loaded() {
-                // One that has ended is closed.
-                let _ = session.close().await;
-            }
-        }
+        hall::close(&self.hall.rooms.everyone()).await;
         let deadline = Instant::now() + GOODBYE;
         while self.hall.lobby.count() > 0 && Instant::now() < deadline {
             sleep(Duration::from_millis(5)).await;
