@@ -1,6 +1,6 @@
 //! The ledger: whole, chained, redacted, bounded.
 
-use std::fs;
+use std::{fs, time::Duration};
 
 use pi_exthost::{
     Ledger, Occasion,
@@ -39,7 +39,7 @@ async fn faults(change: impl FnOnce(&mut Vec<String>)) -> Vec<(usize, Fault)> {
 async fn every_line_keeps_the_contract_of_the_log() {
     let stage = written(Plan::default(), 2).await;
     stage.ask("fs", json!({ "op": "read", "path": "ROOT/home/.ssh/id_rsa" })).await;
-    stage.desk.events().begin(Occasion::ToolCall("t1".into()), "deploy").end(None);
+    stage.desk.events().begin(Occasion::ToolCall("t1".into()), "deploy").end(None, Duration::ZERO);
     stage.dispatcher.close().await;
     let schema = jsonschema::validator_for(&pi_extproto::schema::log()).expect("a schema");
     let mut events = Vec::new();
