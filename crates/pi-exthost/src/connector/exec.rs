@@ -193,7 +193,7 @@ async fn drive(
     let input = if command.stdin.is_some() || pieces.is_some() { Input::Piped } else { Input::Nothing };
     let begun = terms.cancel.run_until_cancelled(begin(desk, &command, action, terms, input)).await;
     let mut process = begun.ok_or_else(cancelled)??;
-    let (mut out, mut err) = (process.stdout.take(), process.stderr.take());
+    let mut speech = Speech::of(&mut process);
     if command.announce == Some(true) {
         outlet.announce().await;
     }
@@ -208,14 +208,9 @@ async fn drive(
     tokio::pin!(stop);
     let (mut is_fed, mut ending, mut ended) = (false, Ending::default(), None::<ExitStatus>);
     let (mut silence, mut last) = (None::<Instant>, None::<Instant>);
-    let (mut out_bytes, mut err_bytes) = (vec![0; PIECE], vec![0; PIECE]);
-    loop {
-        if ended.is_some() && out.is_none() && err.is_none() {
-            break;
-        }
+    while ended.is_none() || !speech.is_over() {
         let said = tokio::select! {
-            read = read(&mut out, &mut out_bytes), if out.is_some() => Some((Channel::Stdout, read)),
-            read = read(&mut err, &mut err_bytes), if err.is_some() => Some((Channel::Stderr, read)),
+            said = speech.next(), if !speech.is_over() => said,
             status = process.wait(), if ended.is_none() => {
                 ended = Some(status.map_err(|error| failed(&command.command, &error))?);
                 (silence, last) = (Some(Instant::now() + SILENCE), Some(Instant::now() + LAST_WORDS));
@@ -238,7 +233,7 @@ async fn drive(
                 None
             }
             () = until(ending.leave_at), if ended.is_none() => {
-                see_off(desk, process, (out, err), ending.kill_at);
+                see_off(desk, process, speech, ending.kill_at);
                 return Ok(Exit { code: None, signal: None, killed: true });
             }
             () = &mut feeding, if !is_fed => {
@@ -248,22 +243,10 @@ async fn drive(
             () = until(silence), if silence.is_some() => break,
             () = until(last), if last.is_some() => break,
         };
-        let Some((channel, read)) = said else { continue };
-        let count = read.unwrap_or_default();
+        let Some((channel, bytes)) = said else { continue };
         if silence.is_some() {
             silence = Some(Instant::now() + SILENCE);
         }
-        if count == 0 {
-            match channel {
-                Channel::Stdout | Channel::Body => out = None,
-                Channel::Stderr => err = None,
-            }
-            continue;
-        }
-        let bytes = match channel {
-            Channel::Stdout | Channel::Body => out_bytes[..count].to_vec(),
-            Channel::Stderr => err_bytes[..count].to_vec(),
-        };
         let taking = outlet.take(channel, bytes);
         tokio::pin!(taking);
         let taken = loop {
@@ -286,6 +269,51 @@ async fn drive(
     }
     let (code, signal) = (ended.and_then(|status| status.code()), ended.and_then(process::signal_name));
     Ok(Exit { code, signal, killed: ending.is_ours })
+}
+
+/// What a process says on its two pipes, until it has closed both.
+struct Speech {
+    out: Option<ChildStdout>,
+    err: Option<ChildStderr>,
+    out_bytes: Vec<u8>,
+    err_bytes: Vec<u8>,
+}
+
+impl Speech {
+    fn of(process: &mut ApartProcess) -> Self {
+        let (out, err) = (process.stdout.take(), process.stderr.take());
+        Self { out, err, out_bytes: vec![0; PIECE], err_bytes: vec![0; PIECE] }
+    }
+
+    fn is_over(&self) -> bool {
+        self.out.is_none() && self.err.is_none()
+    }
+
+    /// The next piece; nothing when one of the two ended. What nobody waited for to the end is not lost.
+    async fn next(&mut self) -> Option<(Channel, Vec<u8>)> {
+        let (channel, read) = tokio::select! {
+            read = read(&mut self.out, &mut self.out_bytes), if self.out.is_some() => (Channel::Stdout, read),
+            read = read(&mut self.err, &mut self.err_bytes), if self.err.is_some() => (Channel::Stderr, read),
+            else => return None,
+        };
+        // What cannot be read has nothing more to say.
+        let count = read.unwrap_or_default();
+        let bytes = match channel {
+            Channel::Stdout | Channel::Body => &self.out_bytes,
+            Channel::Stderr => &self.err_bytes,
+        };
+        match channel {
+            _ if count > 0 => return Some((channel, bytes[..count].to_vec())),
+            Channel::Stdout | Channel::Body => self.out = None,
+            Channel::Stderr => self.err = None,
+        }
+        None
+    }
+
+    /// Hears it out, and keeps nothing.
+    async fn swallow(self) {
+        tokio::join!(swallow(self.out), swallow(self.err));
+    }
 }
 
 /// Why a process is to end.
@@ -347,18 +375,13 @@ fn tell(process: &mut ApartProcess, signal: Signal, whom: Whom) {
 }
 
 /// Lets a process end that nobody waits for: until its time is over, or ours.
-fn see_off(
-    desk: &Desk,
-    mut process: ApartProcess,
-    (out, err): (Option<ChildStdout>, Option<ChildStderr>),
-    kill_at: Option<Instant>,
-) {
+fn see_off(desk: &Desk, mut process: ApartProcess, speech: Speech, kill_at: Option<Instant>) {
     let house = &desk.inner.house;
     let last_call = house.last_call.clone();
     let leaving = async move {
         // Who cannot write does not get to its end.
         let swallowing = async {
-            tokio::join!(swallow(out), swallow(err));
+            speech.swallow().await;
             std::future::pending::<()>().await;
         };
         tokio::select! {
