@@ -1465,7 +1465,9 @@ fn call_of_a_tool_is_shown_as_its_extension_draws_it() {
     assert_eq!(call_place.part, Part::Call);
     assert!(shows(&mut app, "● weigh"), "until it is drawn the usual card is there");
     app.report(&Report::Drawn { place: call_place, lines: drawn("scales with gold") }, Duration::ZERO);
-    assert!(shows(&mut app, "● scales with gold"));
+    let rows = screen(&mut app);
+    let head = rows.iter().position(|row| row.starts_with("── ● weigh, drawn by its extension ─"));
+    assert_eq!(head.map(|at| rows[at + 1].trim_end()), Some("  scales with gold"), "{rows:#?}");
 
     hear(&mut app, event("tool_execution_update", json!({"partialResult": found("half")})));
     let [(result_place, Some(ResultState::Partial))] = wanted(&mut app)[..] else { panic!("so far") };
@@ -1477,8 +1479,28 @@ fn call_of_a_tool_is_shown_as_its_extension_draws_it() {
     assert_eq!(wanted(&mut app), [(result_place, Some(ResultState::Succeeded))]);
     app.report(&Report::Drawn { place: result_place, lines: drawn("a whole") }, Duration::ZERO);
     let shown = screen(&mut app).join("\n");
-    assert!(shown.contains("✔ scales with gold") && shown.contains("a whole"), "{shown}");
+    assert!(shown.contains("── ✔ weigh, drawn by its extension ─"), "{shown}");
+    assert!(shown.contains("scales with gold") && shown.contains("a whole"), "{shown}");
     assert!(!shown.contains("a half"), "{shown}");
+}
+
+#[test]
+fn result_that_is_drawn_below_a_title_of_ours_says_whose_it_is() {
+    let mut app = app();
+    hear(&mut app, json!({"type": "tool_execution_start", "toolCallId": "c1", "toolName": "weigh", "args": {}}));
+    let output = json!({"content": [{"type": "text", "text": "nine grams"}], "details": {}});
+    hear(
+        &mut app,
+        json!({"type": "tool_execution_end", "toolCallId": "c1", "toolName": "weigh", "result": output, "isError": false}),
+    );
+    let asks = || Some(vec![vec![Span { text: "── pi asks ── Allow everything?".to_owned(), style: None }]]);
+    for (place, state) in wanted(&mut app) {
+        app.report(&Report::Drawn { place, lines: state.and_then(|_| asks()) }, Duration::ZERO);
+    }
+    let rows = screen(&mut app);
+    let at = rows.iter().position(|row| row.contains("pi asks")).expect("it is drawn");
+    assert!(rows[at - 1].starts_with("── drawn by its extension ─"), "{rows:#?}");
+    assert!(rows[at - 2].contains("✔ weigh"), "{rows:#?}");
 }
 
 #[test]

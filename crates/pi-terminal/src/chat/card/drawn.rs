@@ -1,14 +1,18 @@
 //! A card of which an extension draws what its tool is called with, and what it found.
 //!
-//! How far the call is stays ours to say: a sign stands before what is drawn. Where the extension draws nothing, or fails, the
-//! part is shown in the usual way.
+//! How far the call is, and of which tool, stays ours to say, in a rule above what is drawn: whoever draws could draw another call, or
+//! the program's own questions. Where the extension draws nothing, or fails, the part is shown in the usual way.
 
 use pi_session::{ResultState, Subject, ToolDrawing};
 use pi_transcript::{ToolOutput, drawn::Span};
 use ratatui_core::text::{self, Line};
 
 use super::{Card, CardState};
-use crate::{chat::sketch::Sketch, look::Look, text::shorten_line};
+use crate::{
+    chat::sketch::Sketch,
+    look::Look,
+    text::{printable, shorten_line},
+};
 
 /// Columns before what is drawn.
 pub(in crate::chat) const MARGIN: usize = 2;
@@ -101,19 +105,25 @@ impl Card {
         Some(ToolDrawing { call_id: self.id.clone()?, name: self.name.clone(), input: self.arguments.clone() })
     }
 
-    /// The call as its extension draws it.
+    /// The call as its extension draws it, below a rule that says so, how far the call is, and what is called in truth.
     pub(super) fn drawn_title(&self, look: &Look<'_>) -> Option<Vec<Line<'static>>> {
-        let lines = self.drawn.as_ref()?.call.lines().filter(|lines| !lines.is_empty())?;
-        let mut drawn = behind_margin(lines, look);
-        if let Some(margin) = drawn.first_mut().and_then(|first| first.spans.first_mut()) {
-            *margin = self.mark(look);
-        }
-        Some(drawn)
+        let lines = self.drawn_call()?;
+        let name = text::Span::styled(printable(&self.name).into_owned(), look.theme.tool);
+        let whose = text::Span::styled(", drawn by its extension ", look.theme.quiet);
+        let head = look.head([self.mark(look), name, whose]);
+        Some(std::iter::once(head).chain(behind_margin(lines, look)).collect())
     }
 
-    /// What was found as its extension draws it.
+    /// What was found as its extension draws it. Below a title of ours the same rule stands before it.
     pub(super) fn drawn_body(&self, look: &Look<'_>) -> Option<Vec<Line<'static>>> {
-        Some(behind_margin(self.drawn.as_ref()?.result.lines()?, look))
+        let lines = self.drawn.as_ref()?.result.lines()?;
+        let is_below_ours = self.drawn_call().is_none() && !lines.is_empty();
+        let whose = || look.head([text::Span::styled("drawn by its extension ", look.theme.quiet)]);
+        Some(is_below_ours.then(whose).into_iter().chain(behind_margin(lines, look)).collect())
+    }
+
+    fn drawn_call(&self) -> Option<&[Line<'static>]> {
+        self.drawn.as_ref()?.call.lines().filter(|lines| !lines.is_empty())
     }
 }
 
