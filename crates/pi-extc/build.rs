@@ -23,6 +23,8 @@ mod rule;
 mod scan;
 #[path = "bundler/serve.rs"]
 mod serve;
+#[path = "bundler/zeros.rs"]
+mod zeros;
 
 use std::error::Error;
 

@@ -21,6 +21,7 @@ use super::{
     protocol::{Answer, Built, Fault, Found, Place, Purpose, Request},
     rule::Rule,
     scan::Wants,
+    zeros,
 };
 
 /// The newest edition of the language that the engine knows whole.
@@ -128,10 +129,10 @@ fn finished(chunk: &OutputChunk, state: &State) -> Answer {
         assets.extend(scan.assets.iter().cloned());
         capabilities.extend(scan.capabilities.iter().map(|&it| it.to_owned()));
     }
-    let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();
+    let (code, map) = zeros::escaped(&chunk.code, chunk.map.as_ref());
     let (bundle, source_map) = match state.request.purpose {
-        Purpose::Script => (format!("{PRELUDE}\n{}", chunk.code), moved_down(&map)),
-        Purpose::Component => (chunk.code.clone(), map),
+        Purpose::Script => (format!("{PRELUDE}\n{code}"), moved_down(&map)),
+        Purpose::Component => (code.into_owned(), map),
     };
     match (state.request.purpose, chunk.exports.iter().map(|name| name.as_str()).collect::<Vec<&str>>()) {
         (Purpose::Script, exported) if !exported.contains(&"default") => {

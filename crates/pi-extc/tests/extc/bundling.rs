@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pi_extc::{BuildFault, Code, Workshop, build, frame, read_container, write_container};
+use pi_extc::{BuildFault, Code, SourceMap, Workshop, build, frame, read_container, write_container};
 
 use super::house::{House, said};
 
@@ -229,6 +229,22 @@ async fn everything_that_extensions_import_becomes_one_module() {
         }
         check(what, files, expected).await;
     }
+}
+
+/// The minifier writes a zero as it is where it puts a constant into a template, and the engine reads a program up to its first.
+#[tokio::test]
+async fn zeros_in_templates_are_read() {
+    let source = "const mark = '\\u0000', hold = n => `${mark}${n}${mark}`;
+                  export default pi => pi.say(hold('u').length, hold(pi)[0] === mark, 'last');";
+    let artifact = House::new(&[("index.ts", source)]).built().await;
+    assert_eq!(said(artifact.bundle()), "3 true last", "{}", artifact.bundle());
+    // What stands behind them is where the map says.
+    let (line, text) =
+        (1..).zip(artifact.bundle().lines()).find(|(_, line)| line.contains("last")).expect("it is there");
+    let before = text.split("`last`").next().expect("a beginning").encode_utf16().count();
+    let place = SourceMap::new(artifact.source_map().into()).find(line, u32::try_from(before).expect("a column") + 1);
+    let column = source.lines().nth(1).and_then(|line| line.find("'last'")).expect("it is there");
+    assert_eq!(place.map(|it| (it.line, it.column)), Some((2, u32::try_from(column).expect("a column") + 1)));
 }
 
 #[tokio::test]
