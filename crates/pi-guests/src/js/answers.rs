@@ -45,8 +45,11 @@ pub(super) fn functions<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Roo
 
     let here = Rc::clone(room);
     let failed = move |job: JobId, fault: Object<'js>| {
-        let fault = fault_of(&here, job, &fault);
-        here.settle(job, Err(fault));
+        // What was stopped is answered when the runtime has ended, whatever it says of that itself.
+        if !here.fuse.has_tripped() {
+            let fault = fault_of(&here, job, &fault);
+            here.settle(job, Err(fault));
+        }
     };
     native.set("failed", Function::new(ctx.clone(), failed)?)?;
 

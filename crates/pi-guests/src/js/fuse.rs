@@ -135,6 +135,11 @@ impl Fuse {
         })
     }
 
+    /// Whether JavaScript was stopped in this stretch.
+    pub(crate) fn has_tripped(&self) -> bool {
+        self.stretch(|stretch| stretch.trip.is_some())
+    }
+
     /// Blows it because of something that the guest's own thread noticed.
     pub(crate) fn trip(&self, trip: Trip) {
         self.stretch(|stretch| stretch.trip = stretch.trip.or(Some(trip)));

@@ -352,7 +352,7 @@ fn drawn<'js>(
     let mut bytes = vec![0; count];
     fill(&mut bytes)
         .map_err(|error| Exception::throw_internal(ctx, &format!("the system has no random bytes: {error}")))?;
-    TypedArray::new(ctx.clone(), bytes)
+    TypedArray::new_copy(ctx.clone(), bytes)
 }
 
 fn bytes<'js>(ctx: &Ctx<'js>, native: &Object<'js>) -> Result<()> {
@@ -360,18 +360,18 @@ fn bytes<'js>(ctx: &Ctx<'js>, native: &Object<'js>) -> Result<()> {
         let bytes = bytes_of(&ctx, &value)?;
         let digest = digests::digest(&algorithm, &bytes)
             .ok_or_else(|| Exception::throw_range(&ctx, &format!("there is no digest {algorithm}")))?;
-        TypedArray::new(ctx, digest)
+        TypedArray::new_copy(ctx, digest)
     };
     native.set("digest", Function::new(ctx.clone(), digest)?)?;
     let hmac = |ctx: Ctx<'js>, algorithm: String, key: Value<'js>, value: Value<'js>| -> Result<TypedArray<'js, u8>> {
         let (key, bytes) = (bytes_of(&ctx, &key)?, bytes_of(&ctx, &value)?);
         let digest = digests::hmac(&algorithm, &key, &bytes)
             .ok_or_else(|| Exception::throw_range(&ctx, &format!("there is no digest {algorithm}")))?;
-        TypedArray::new(ctx, digest)
+        TypedArray::new_copy(ctx, digest)
     };
     native.set("hmac", Function::new(ctx.clone(), hmac)?)?;
     let encode =
-        |ctx: Ctx<'js>, text: rquickjs::String<'js>| TypedArray::<u8>::new(ctx, raw::text(&text).into_bytes());
+        |ctx: Ctx<'js>, text: rquickjs::String<'js>| TypedArray::<u8>::new_copy(ctx, raw::text(&text).into_bytes());
     native.set("utf8Encode", Function::new(ctx.clone(), encode)?)?;
     let decode = |ctx: Ctx<'js>, value: Value<'js>, fatal: bool| -> Result<String> {
         let bytes = bytes_of(&ctx, &value)?;
@@ -386,7 +386,7 @@ fn bytes<'js>(ctx: &Ctx<'js>, native: &Object<'js>) -> Result<()> {
     native.set("base64Encode", Function::new(ctx.clone(), encode)?)?;
     let decode = |ctx: Ctx<'js>, text: String| -> Result<TypedArray<'js, u8>> {
         let bytes = data::decode(&text).map_err(|fault| Exception::throw_type(&ctx, &fault.to_string()))?;
-        TypedArray::new(ctx, bytes)
+        TypedArray::new_copy(ctx, bytes)
     };
     native.set("base64Decode", Function::new(ctx.clone(), decode)?)
 }

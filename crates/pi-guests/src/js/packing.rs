@@ -39,14 +39,14 @@ pub(super) fn functions<'js>(ctx: &Ctx<'js>, native: &Object<'js>) -> JsResult<(
     let no_form = |ctx: &Ctx<'js>, form: &str| Exception::throw_range(ctx, &format!("there is no compression {form}"));
     let deflate = move |ctx: Ctx<'js>, form: String, value: Value<'js>, level: u32| -> JsResult<TypedArray<'js, u8>> {
         let packed = pack(&form, &bytes_of(&ctx, &value)?, level).ok_or_else(|| no_form(&ctx, &form))?;
-        TypedArray::new(ctx, packed)
+        TypedArray::new_copy(ctx, packed)
     };
     native.set("deflate", Function::new(ctx.clone(), deflate)?)?;
     let inflate = move |ctx: Ctx<'js>, form: String, value: Value<'js>, most: usize| -> JsResult<Object<'js>> {
         let bytes = bytes_of(&ctx, &value)?;
         let answer = Object::new(ctx.clone())?;
         match unpack(&form, &bytes, most.min(MOST)).ok_or_else(|| no_form(&ctx, &form))? {
-            Ok(unpacked) => answer.set("bytes", TypedArray::new(ctx, unpacked)?)?,
+            Ok(unpacked) => answer.set("bytes", TypedArray::new_copy(ctx, unpacked)?)?,
             Err(fault) => answer.set("fault", fault.word())?,
         }
         Ok(answer)

@@ -105,8 +105,9 @@ macro_rules! rows {
 }
 
 rows! {
-    busy_loop, busy_loop_that_catches, recursion, heap_bomb, heap_bomb_of_text, heap_bomb_of_buffers, heap_bomb_to_the_last_byte,
-    promise_flood,
+    busy_loop, busy_loop_that_catches, recursion, heap_bomb, heap_bomb_of_text, heap_bomb_of_buffers,
+    heap_bomb_of_bytes_of_the_host, key_that_needs_all_memory, key_that_takes_for_ever,
+    key_that_takes_for_ever_in_little_memory, heap_bomb_to_the_last_byte, promise_flood,
     tick_flood, timer_flood, immediate_flood, host_call_flood, synchronous_call_flood, endless_calls,
     endless_synchronous_calls, thrown_nothing, backtracking, native_loop,
     blocking_wait, factory_that_does_not_end, tool_that_does_not_stop, guard_that_never_answers,

@@ -135,7 +135,7 @@ impl<'a, 'js> Serializer for Writer<'a, 'js> {
             (BYTES, "base64") => {
                 let text: String = inner.get()?;
                 let bytes = data::decode(&text).map_err(|fault| Unfit::Said(fault.to_string()))?;
-                Ok(TypedArray::<u8>::new(self.ctx.clone(), bytes)?.into_js(self.ctx)?)
+                Ok(TypedArray::<u8>::new_copy(self.ctx.clone(), bytes)?.into_js(self.ctx)?)
             }
             _ => self.named(variant, inner),
         }
