@@ -7,7 +7,7 @@ import { expect, test } from "./support/page";
 
 test.use({ locale: "zh-CN", settings: { compaction: { enabled: false, keepRecentTokens: 20, reserveTokens: 100 } } });
 
-test("a compaction that has nothing to do, was stopped or failed says so", async ({ page, desk }) => {
+test("a compaction that has nothing to do, was stopped or failed says so", async ({ page, desk, second }) => {
   const never = gate();
   const long = `说了很多。${"Words and more words. ".repeat(80)}`;
   desk.model.says({ text: long }, { text: long }, { text: ["摘", "要"], hold: never.opened }, { fail: 400 });
@@ -26,8 +26,14 @@ test("a compaction that has nothing to do, was stopped or failed says so", async
   await expect(notice).toContainText("已停止。");
   never.open();
   await desk.settled(page);
+  const other = await second();
+  await other.goto(page.url());
+  await expect(other.locator("[data-loaded=true]")).toBeVisible();
   await desk.say(page, "/compact");
   await expect(notice).toContainText("无法请求模型：");
+  // Whoever looks on is told by an event, and whoever asked hears it once.
+  await expect(other.locator(".notice")).toContainText("未能压缩对话：");
+  await expect(page.locator(".notice.error")).toHaveCount(1);
 });
 
 test("a folder that is not there says so, and one that went away", async ({ page, desk }) => {
