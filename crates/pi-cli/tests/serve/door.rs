@@ -200,6 +200,8 @@ fn session_is_handed_out_as_a_file() {
         assert!(fetch("html").await.contains("&lt;b&gt;there"));
         assert!(fetch("markdown").await.contains("Hello"));
         assert!(fetch("envelope").await.contains("\"version\": \"1.0\""));
+        let all: Vec<serde_json::Value> = serde_json::from_str(&fetch("envelopes").await).expect("a list");
+        assert!(all.len() == 1 && all[0]["version"] == "1.0", "{all:?}");
         assert!(fetch("viewer").await.contains("Hello"));
         // What a link leads to is not handed out.
         let state = client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
@@ -207,7 +209,7 @@ fn session_is_handed_out_as_a_file() {
         let (beside, elsewhere) = (Path::new(&beside), serving.room.at("elsewhere"));
         std::fs::rename(beside, &elsewhere).expect("it is there");
         std::os::unix::fs::symlink(&elsewhere, beside).expect("a link");
-        for form in ["envelope", "viewer"] {
+        for form in ["envelope", "envelopes", "viewer"] {
             let request = get(&format!("/export?session=s&form={form}"), &serving.address, &token);
             let (status, body) = http(&serving, &request).await;
             assert!(status != 200 && body.contains("leads somewhere else by now"), "{form}: {status} {body}");
