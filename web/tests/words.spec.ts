@@ -60,3 +60,25 @@ test("a ticket that was used says so", async ({ page, desk }) => {
   await page.goto(used.replace("127.0.0.1", "localhost"));
   await expect(page.getByText("这张票据无效：已被用过，或已过期。")).toBeVisible();
 });
+
+test("a file that cannot be made says why, and so does the view of the envelope", async ({ page, desk }) => {
+  desk.allow(/409/);
+  await desk.enter(page);
+  const session = await desk.begin(page);
+  await desk.say(page, "/export envelope");
+  await expect(page.locator(".notice.error")).toHaveText(/^\s*本会话还没有任何内容。/);
+  await page.routeWebSocket(/\/ws/, (client) => {
+    const server = client.connectToServer();
+    client.onMessage((message) => {
+      const { type, id } = JSON.parse(String(message)) as { type: string; id: string };
+      if (type === "list_requests") {
+        client.send(JSON.stringify({ type: "response", command: type, id, success: false, error: "Session file cannot be read: no such file", code: "storage_failed", hint: "x" }));
+      } else {
+        server.send(message);
+      }
+    });
+  });
+  await page.reload();
+  await page.goto(`${desk.server.origin}/#/s/${session}/envelope`);
+  await expect(page.getByRole("alert").filter({ hasText: "无法读取会话文件：no such file" })).toBeVisible();
+});
