@@ -113,16 +113,30 @@ test("a session of many messages", async ({ page, desk }) => {
   await desk.enter(page);
   const times: number[] = [];
   let longest = 0;
+  let longestScrolled = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const tasks = await watchTasks(page);
     times.push(await open(page));
     longest = Math.max(longest, await tasks());
+    longestScrolled = Math.max(longestScrolled, await scroll(page));
     await desk.turn(page, "/close");
     await expect(page).toHaveURL(/#\/$/);
   }
   print("open_10000_messages", nanoseconds(part(times, 0.5)), "ns");
   print("longest_task_at_opening", nanoseconds(longest), "ns");
+  print("longest_task_in_scrolling", nanoseconds(longestScrolled), "ns");
 });
+
+/** Scrolls up as a person does who looks for something, through several readings of what stands above. The answer is the longest task. */
+async function scroll(page: Page): Promise<number> {
+  await page.locator(".scroller").hover();
+  const tasks = await watchTasks(page);
+  for (let turn = 0; turn < 80; turn += 1) {
+    await page.mouse.wheel(0, -1500);
+    await page.waitForTimeout(40);
+  }
+  return tasks();
+}
 
 /**
  * Types into the editor, which has the focus, and returns what passed from each key to the frame that shows it. No role is looked for
