@@ -235,6 +235,37 @@ test("the treemap can be searched, filtered and walked by keys", async ({ page }
   expect(seen.complaints).toEqual([]);
 });
 
+test("numbers in the treemap are there as a whole, or not at all", async ({ page }) => {
+  await open(page, files(...session()), "#/view/r/r4");
+  await page.keyboard.press("t");
+  for (const width of [390, 560, 760, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    await expect(page.locator(".treemap .item").first()).toBeVisible();
+    const found = await page.locator(".treemap foreignObject").evaluateAll((all) =>
+      all.flatMap((one) => {
+        const room = one.getBoundingClientRect();
+        const walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+        const cut: string[] = [];
+        let shown = 0;
+        for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+          const range = document.createRange();
+          range.selectNode(node);
+          const { left, right, top, width } = range.getBoundingClientRect();
+          const isNumber = /^[\s·]*[<\d][\d.,]*[kM%]?\s*$/.test(node.textContent ?? "");
+          const isSeen = width > 0 && top < room.bottom - 2;
+          shown += isNumber && isSeen ? 1 : 0;
+          if (isNumber && isSeen && (left < room.left - 1 || right > room.right + 1)) {
+            cut.push(node.textContent ?? "");
+          }
+        }
+        return [{ cut, shown }];
+      }),
+    );
+    expect(found.flatMap(({ cut }) => cut), `at ${width}`).toEqual([]);
+    expect(found.reduce((sum, { shown }) => sum + shown, 0), `at ${width}`).toBeGreaterThan(8);
+  }
+});
+
 test("two requests are compared by segment", async ({ page }) => {
   await open(page, files(...session()), "#/view/r/r3");
   await page.keyboard.press("d");
