@@ -14,7 +14,7 @@ export const SHAPES = {
 /** A shape as a burst of deltas: most of it at once, and the end of it in small pieces, which come for as long as somebody types. */
 export function burst(text: string, count: number): string[] {
   const begun = Math.floor(text.length * 0.75);
-  return [...cut(text.slice(0, begun), 400), ...cut(text.slice(begun), Math.ceil((text.length - begun) / count))];
+  return [...cut(text.slice(0, begun), 200), ...cut(text.slice(begun), Math.ceil((text.length - begun) / count))];
 }
 
 function cut(text: string, size: number): string[] {
