@@ -5,7 +5,8 @@
  */
 import type { Page } from "@playwright/test";
 import { storeLong } from "../tests/support/long";
-import { type Desk, expect, test } from "../tests/support/page";
+import { expect, test } from "../tests/support/page";
+import { burst, SHAPES } from "../tests/support/shapes";
 
 const ROUNDS = Number(process.env["PAGE_BENCH_ROUNDS"] ?? 5);
 const MESSAGES = 10_000;
@@ -112,20 +113,38 @@ test("a session of many messages", async ({ page, desk }) => {
   await desk.enter(page);
   const times: number[] = [];
   let longest = 0;
+  let longestScrolled = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const tasks = await watchTasks(page);
     times.push(await open(page));
     longest = Math.max(longest, await tasks());
+    longestScrolled = Math.max(longestScrolled, await scroll(page));
     await desk.turn(page, "/close");
     await expect(page).toHaveURL(/#\/$/);
   }
   print("open_10000_messages", nanoseconds(part(times, 0.5)), "ns");
   print("longest_task_at_opening", nanoseconds(longest), "ns");
+  print("longest_task_in_scrolling", nanoseconds(longestScrolled), "ns");
 });
 
-/** Types into the editor and returns what passed from each key to the frame that shows it. */
-async function type(page: Page, desk: Desk, count: number): Promise<number[]> {
-  await desk.editor(page).evaluate((area) => {
+/** Scrolls up as a person does who looks for something, through several readings of what stands above. The answer is the longest task. */
+async function scroll(page: Page): Promise<number> {
+  await page.locator(".scroller").hover();
+  const tasks = await watchTasks(page);
+  for (let turn = 0; turn < 80; turn += 1) {
+    await page.mouse.wheel(0, -1500);
+    await page.waitForTimeout(40);
+  }
+  return tasks();
+}
+
+/**
+ * Types into the editor, which has the focus, and returns what passed from each key to the frame that shows it. No role is looked for
+ * meanwhile: in a large page that takes longer than what is measured.
+ */
+async function type(page: Page, count: number): Promise<number[]> {
+  const editor = page.locator("textarea");
+  await editor.evaluate((area) => {
     const typed: number[] = [];
     Object.assign(window, { typed });
     let pressed = 0;
@@ -140,8 +159,8 @@ async function type(page: Page, desk: Desk, count: number): Promise<number[]> {
       });
     });
   });
-  await desk.editor(page).pressSequentially("x".repeat(count), { delay: 25 });
-  await expect(desk.editor(page)).toHaveValue("x".repeat(count));
+  await page.keyboard.type("x".repeat(count), { delay: 25 });
+  await expect(editor).toHaveValue("x".repeat(count));
   await expect.poll(() => page.evaluate(() => (window as unknown as { typed: number[] }).typed.length)).toBe(count);
   return page.evaluate(() => (window as unknown as { typed: number[] }).typed);
 }
@@ -157,7 +176,7 @@ test("a burst of deltas", async ({ page, desk }) => {
   await desk.settled(page);
   await desk.say(page, "Again");
   await expect(page.getByText("Once more.")).toBeVisible();
-  const typed = await type(page, desk, KEYS);
+  const typed = await type(page, KEYS);
   const isWorking = await page.getByRole("button", { name: "Steer now" }).isVisible();
   await desk.editor(page).fill("");
   await desk.settled(page);
@@ -166,3 +185,22 @@ test("a burst of deltas", async ({ page, desk }) => {
   print("typing_in_a_burst_p95", nanoseconds(part(typed, 0.95)), "ns");
   print("longest_task_in_a_burst", nanoseconds(await tasks()), "ns");
 });
+
+for (const [name, text] of Object.entries(SHAPES)) {
+  test(`a burst of deltas in one open block: ${name}`, async ({ page, desk }) => {
+    desk.model.says({ text: burst(text, DELTAS), pauseMs: 2 });
+    await desk.enter(page);
+    await desk.begin(page);
+    const tasks = await watchTasks(page);
+    await desk.say(page, "Burst");
+    const answer = page.locator("[data-role=assistant] .prose");
+    await expect.poll(() => answer.evaluate((node) => node.textContent?.length ?? 0).catch(() => 0)).toBeGreaterThan(text.length / 3);
+    const typed = await type(page, KEYS);
+    const isWorking = await page.locator("[data-busy=true]").isVisible();
+    await expect(page.locator("[data-busy=false]")).toBeAttached({ timeout: 60_000 });
+    const longest = await tasks();
+    expect(isWorking, "the burst was over before the typing was").toBe(true);
+    print(`typing_in_a_${name}_p95`, nanoseconds(part(typed, 0.95)), "ns");
+    print(`longest_task_in_a_${name}`, nanoseconds(longest), "ns");
+  });
+}

@@ -56,6 +56,18 @@ test.describe("commands", () => {
     await expect(page.locator(".notice")).toContainText(`pi trust '${desk.server.folder}/project/two words'`);
   });
 
+  test("the folder of a session is known also while the list of sessions shows others", async ({ page, desk }) => {
+    await desk.server.write("project/inside/README.md", "# Inside\n");
+    await desk.enter(page);
+    await desk.begin(page);
+    await page.locator("#session-search").fill("nothing is called like this");
+    await expect(page.locator("[data-state]")).toHaveCount(0);
+    await desk.turn(page, "/trust");
+    await expect(page.locator(".notice")).toContainText(`pi trust ${desk.server.folder}/project `);
+    await desk.turn(page, "/new inside");
+    await expect(page.getByText(`${desk.server.folder}/project/inside`, { exact: true })).toBeVisible();
+  });
+
   test("those of the terminal lead to what the page has for them", async ({ page, desk }) => {
     await desk.enter(page);
     await desk.begin(page);

@@ -26,6 +26,9 @@ test("a session is downloaded in every form", async ({ page, desk }) => {
   const envelope = await save(page, "Envelope (JSON)");
   expect(envelope.name).toMatch(/\.json$/);
   expect(JSON.parse(envelope.text)).toMatchObject({ version: "1.0" });
+  const all = await save(page, "All envelopes (JSON)");
+  expect(all.name).toMatch(/^pi-envelopes-.*\.json$/);
+  expect(JSON.parse(all.text)).toEqual([JSON.parse(envelope.text)]);
   const viewer = await save(page, "Envelopes (HTML)");
   expect(viewer.text).toContain('"album":"1.0"');
   // By its name as well, and what nobody can have is told.

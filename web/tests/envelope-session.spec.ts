@@ -53,7 +53,7 @@ test("a strip above the answer leads to what the model saw, and a tool that is t
   await page.keyboard.press("t");
   await expect(page).toHaveURL(/\/treemap/);
   const row = page.getByRole("listitem").filter({ has: page.getByText("bash", { exact: true }) });
-  await row.getByRole("button", { name: /Turn off: saves at least [\d.]+k? tokens a turn/ }).click();
+  await row.getByRole("button", { name: /Turn off: saves [\d.]+k? tokens a turn/ }).click();
   await expect(page.getByText("From the next turn on")).toBeVisible();
   // One row, as the server has it now: it can be undone before anything is asked.
   await expect(row).toHaveCount(1);
@@ -238,6 +238,46 @@ test("strips load what they draw and not what was said", async ({ page, desk }) 
   expect(loaded.get_strip).toBeLessThan(turns * 2500);
 });
 
+test("only the request where somebody rests is read, and until then it is said which one is shown", async ({ page, desk }) => {
+  const turns = 12;
+  await desk.enter(page);
+  await desk.begin(page);
+  await ask(page, desk, ...Array.from({ length: turns }, (_, turn) => `question ${turn}`));
+  let read = 0;
+  page.on("websocket", (socket) => {
+    socket.on("framesent", ({ payload }) => {
+      read += (JSON.parse(String(payload)) as { type?: string }).type === "get_envelope" ? 1 : 0;
+    });
+  });
+  await page.reload();
+  await stripsOf(page).last().click();
+  const told = page.locator(".scrubber .told");
+  await expect(told).toContainText(`Request ${turns} of ${turns}`);
+  // What is said once more stands in each that follows.
+  const strip = (count: number) => page.getByRole("listbox", { name: `What the model saw, in order: ${count} segments` });
+  await expect(strip(29)).toBeVisible();
+  // Itself, and the turn before it, which tells where the cache broke.
+  expect(read).toBe(2);
+  const passed = await page.getByRole("slider", { name: "Requests over time" }).evaluate(async (slider: HTMLInputElement) => {
+    const said: string[] = [];
+    for (let index = Number(slider.max); index > 2; index -= 1) {
+      slider.value = String(index - 1);
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+      // As fast as a drag goes.
+      await new Promise((resolve) => setTimeout(resolve));
+      said.push(document.querySelector(".scrubber .told")?.textContent ?? "");
+    }
+    return said;
+  });
+  expect(passed).toHaveLength(turns - 3);
+  expect(passed[3]).toContain(`Request ${turns - 4} of ${turns}`);
+  expect(passed[3]).toContain(`below still request ${turns}`);
+  await expect(told).not.toContainText("below still");
+  await expect(told).toContainText(`Request 3 of ${turns}`);
+  await expect(strip(11)).toBeVisible();
+  expect(read).toBe(4);
+});
+
 /** A session as it was recorded once, in the folder of this server. */
 async function replay(desk: Desk): Promise<string> {
   const id = "01a1e823-e0a4-7db8-a7d7-a08e6cb90df8";
@@ -257,6 +297,19 @@ function geometry(page: Page): Promise<string[]> {
       return `${Math.round(x)}+${Math.round(width)} ${/--kind-([\w-]+)/.exec(path.style.fill)?.[1]}`;
     }),
   );
+}
+
+/** A picture of what moves no more: what the request before tells of the cache comes after the strip. */
+async function still(part: Locator): Promise<Buffer> {
+  let last = await part.screenshot({ animations: "disabled" });
+  await expect
+    .poll(async () => {
+      const [before, now] = [last, await part.screenshot({ animations: "disabled" })];
+      last = now;
+      return now.equals(before);
+    })
+    .toBe(true);
+  return last;
 }
 
 /** One pixel between two is left free. */
@@ -294,7 +347,7 @@ test("the strip of a recorded session has the same pixels in every browser that 
     expect(await geometry(one)).toEqual(RECORDED);
     // What is pointed at has an outline.
     await one.mouse.move(0, 0);
-    shots.push(await one.locator(".strip .bar").screenshot({ animations: "disabled" }));
+    shots.push(await still(one.locator(".strip .bar")));
   }
   expect(shots[0]?.equals(shots[1] ?? Buffer.alloc(0))).toBe(true);
 });

@@ -20,7 +20,8 @@ import { toHtml, toMarkdown } from "../src/envelope/model/save";
 import { marked, matches } from "../src/envelope/model/search";
 import { edges, inTheirs, layout, piecesOf, stretchOf } from "../src/envelope/model/strip";
 import { columns, compactedFrom, previousTurn } from "../src/envelope/model/timeline";
-import { switchRows, title, tree } from "../src/envelope/model/treemap";
+import { shortest } from "../src/envelope/model/paths";
+import { itemTokens, switchRows, title, tree } from "../src/envelope/model/treemap";
 import { fill } from "../src/texts/fill";
 import { everyKind, giant, hostile, long, session } from "./envelope/sample";
 
@@ -323,15 +324,20 @@ test.describe("the treemap", () => {
   test("knows what can be switched, and what that means", () => {
     const source = (sourceId: string, kind: "skill" | "memory" | "tools", enabled = true) => ({ sourceId, kind, name: sourceId, enabled });
     const found = tree(everyKind(), {
-      sources: [source("tools:builtin", "tools"), source("tools:github", "tools"), source("skill:bisect", "skill"), source("memory:AGENTS.md", "memory")],
-      tools: [{ name: "read", description: "", active: true }, { name: "bash", description: "", active: true }, { name: "off", description: "", active: false }],
+      sources: [source("tools:builtin", "tools"), source("tools:mcp:github", "tools"), source("skill:bisect", "skill"), source("memory:AGENTS.md", "memory")],
+      tools: [
+        { name: "read", description: "", active: true },
+        { name: "bash", description: "", active: true },
+        { name: "off", description: "", active: false },
+        { name: "github_search_issues", description: "", active: true, sourceId: "tools:mcp:github" },
+      ],
     });
     const tools = found.find((branch) => branch.kind === "tool_overview");
     expect(tools?.sources.map((it) => [it.name, it.tokens, it.switch])).toEqual([
       ["built_in", 1184, { type: "source", sourceId: "tools:builtin", enabled: false }],
-      ["mcp:github", 962, { type: "source", sourceId: "tools:github", enabled: false }],
+      ["mcp:github", 962, { type: "source", sourceId: "tools:mcp:github", enabled: false }],
     ]);
-    expect(tools?.sources[0]?.items.find((item) => item.name === "read")?.switch).toEqual({ type: "tools", tools: ["bash"] });
+    expect(tools?.sources[0]?.items.find((item) => item.name === "read")?.switch).toEqual({ type: "tools", tools: ["bash", "github_search_issues"] });
     const skills = found.find((branch) => branch.kind === "skills");
     expect(skills?.sources[0]?.items.filter((item) => item.switch).map((item) => item.name)).toEqual(["bisect"]);
     const memory = found.find((branch) => branch.kind === "memory");
@@ -340,9 +346,38 @@ test.describe("the treemap", () => {
   });
 });
 
-test("switches tell what those save that are on now, with their lines in the prompt", () => {
-  const tool = (name: string, length: number) => ({ name, description: "d".repeat(length), parameters: "", schema: {} });
-  const envelope: Envelope = {
+test("switches tell what the server reckons, and files of one name by their folders", () => {
+  const count = (count: number) => ({ count, how: "counted" as const });
+  const tool = (name: string, active: boolean, tokens: number, sourceId = "tools:builtin") => ({ name, description: "", active, tokens: count(tokens), sourceId });
+  const file = (path: string, tokens: number) => ({ sourceId: `memory:${path}`, kind: "memory" as const, name: "AGENTS.md", path, enabled: true, tokens: count(tokens) });
+  const set = (sourceId: string, enabled: boolean, tokens: number) => ({ sourceId, kind: "tools" as const, name: sourceId, enabled, tokens: count(tokens) });
+  const rows = switchRows({
+    sources: [file("/home/ann/AGENTS.md", 30), file("/home/ann/parser/AGENTS.md", 20), set("tools:builtin", true, 400), set("tools:mcp:hi", false, 90)],
+    tools: [tool("read", true, 300), tool("ls", false, 100), tool("hello", false, 90, "tools:mcp:hi"), { name: "old", description: "" }],
+  });
+  expect(rows.map(({ name, isOn, tokens }) => `${name} ${isOn ? "on" : "off"} ${tokens?.count ?? "?"}`)).toEqual([
+    "tools:builtin on 400",
+    "read on 300",
+    "ls off 100",
+    // Its tools come with it.
+    "tools:mcp:hi off 90",
+    "ann/AGENTS.md on 30",
+    "parser/AGENTS.md on 20",
+    "old on ?",
+  ]);
+  expect(rows.find(({ name }) => name === "ls")?.change).toEqual({ type: "tools", tools: ["read", "old", "ls"] });
+});
+
+test("names of files are as short as they can be told apart", () => {
+  const names = (...paths: string[]) => [...shortest(paths).values()];
+  expect(names("/a/AGENTS.md", "/a/CLAUDE.md")).toEqual(["AGENTS.md", "CLAUDE.md"]);
+  expect(names("/a/x/AGENTS.md", "/b/x/AGENTS.md", "/c/AGENTS.md")).toEqual(["a/x/AGENTS.md", "b/x/AGENTS.md", "c/AGENTS.md"]);
+  expect(names("/AGENTS.md", "/w/AGENTS.md")).toEqual(["/AGENTS.md", "w/AGENTS.md"]);
+  expect(names("C:\\w\\AGENTS.md", "C:\\v\\AGENTS.md")).toEqual(["w/AGENTS.md", "v/AGENTS.md"]);
+});
+
+test("a skill takes what stands around it, too", () => {
+  const skills = (location: string): Envelope => ({
     version: "1.0",
     messages: [
       {
@@ -350,22 +385,19 @@ test("switches tell what those save that are on now, with their lines in the pro
         role: "system",
         timestamp: 1,
         segments: [
-          { kind: "system_prompt", content: `\n\nTools:\n- read: ${"r".repeat(33)}\n- edit: ${"e".repeat(33)}`, collapsed: true, meta: { id: "system/tools", tokens: { count: 24, how: "counted" } } },
-          { kind: "tool_overview", items: [tool("read", 94), tool("edit", 194), tool("fetch", 293)], collapsed: true, meta: { origin: { from: "built_in" }, tokens: { count: 150, how: "counted" } } },
+          {
+            kind: "skills",
+            collapsed: true,
+            items: [{ name: "aa", description: "bb" }, { name: "cc", description: "dd" }],
+            meta: { frame: ["\nLead:\n<skills>\n<s>", "<d>", `${location}</s>\n<s>`, "<d>", "</s>\n</skills>"], tokens: { count: 100, how: "counted" } },
+          },
         ],
       },
     ],
-  };
-  const rows = (active: string[]) => {
-    const tools = ["read", "edit", "fetch", "late"].map((name) => ({ name, description: "x".repeat(36), active: active.includes(name), source: "builtin" }));
-    const sources = [{ sourceId: "tools:builtin", kind: "tools", name: "built in", enabled: true, tokens: { count: 777, how: "counted" } }] as const;
-    const switchable = { sources, tools };
-    return switchRows(envelope, tree(envelope, switchable), switchable).map(({ name, isOn, tokens: count, isLeast }) => `${name} ${isOn ? "on" : "off"} ${isLeast ? "≥ " : ""}${count}`);
-  };
-  expect(rows(["read", "edit", "fetch"])).toEqual(["built in on ≥ 172", "fetch on 75", "edit on ≥ 61", "read on ≥ 36", "late off ≥ 10"]);
-  expect(rows(["read", "fetch"])).toEqual(["built in on ≥ 111", "fetch on 75", "edit off ≥ 61", "read on ≥ 36", "late off ≥ 10"]);
-  // What was turned on since then was not sent yet: the server has counted it.
-  expect(rows(["read", "late"])[0]).toBe("built in on ≥ 777");
+  });
+  const shares = (location: string) => itemTokens(skills(location).messages[0]?.segments[0] as Segment);
+  expect(shares("")).toEqual([50, 50]);
+  expect(shares("x".repeat(14))).toEqual([67, 33]);
 });
 
 test("calls and their results are told by what they are about", () => {

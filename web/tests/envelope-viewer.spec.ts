@@ -155,6 +155,117 @@ test("a link leads to its segment", async ({ page }) => {
   await expect(chosen).toBeInViewport();
 });
 
+test("what is compared can be searched, filtered and walked by keys", async ({ page }) => {
+  const seen = await open(page, files(...session()), "#/view/r/r4");
+  await page.keyboard.press("d");
+  const rows = page.locator(".rows [data-row]");
+  const at = page.locator(".rows [data-row]:focus");
+  await page.keyboard.press("j");
+  await expect(at).toHaveText("= 16 unchanged");
+  // What did not change can be looked at as well.
+  await page.keyboard.press("x");
+  await expect(page.locator(".rows .row.unchanged")).toHaveCount(16);
+  await page.keyboard.press("x");
+  const count = await rows.count();
+  await page.keyboard.press("G");
+  await expect(rows.last()).toBeFocused();
+  await page.keyboard.press("ArrowUp");
+  await expect(rows.nth(count - 2)).toBeFocused();
+  await page.keyboard.press("g");
+  await expect(rows.first()).toBeFocused();
+  await page.keyboard.press("X");
+  await expect(page.locator(".rows .row > [aria-expanded=false]")).toHaveCount(0);
+  await page.keyboard.press("X");
+  const legend = page.getByRole("group", { name: "Only these kinds" });
+  await legend.getByRole("button", { name: /^Tool call/ }).click();
+  await expect(page.locator(".rows .row .kind").filter({ hasNotText: "Tool call" })).toHaveCount(0);
+  await page.keyboard.press("Escape");
+  await expect(rows).toHaveCount(count);
+  await page.keyboard.press("G");
+  await page.keyboard.press(".");
+  await expect(legend.locator("[aria-pressed=true]")).toHaveCount(1);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  await page.keyboard.type("trailing_comma");
+  await expect(page.locator(".hits")).toHaveText(/^[1-9]\d* of \d+$/);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  await page.keyboard.type("nothing has these words");
+  await expect(page.getByText("No segment is like this.")).toBeVisible();
+  expect(await violations(page)).toEqual([]);
+  expect(seen.complaints).toEqual([]);
+});
+
+test("the treemap can be searched, filtered and walked by keys", async ({ page }) => {
+  const seen = await open(page, files(...session()), "#/view/r/r4");
+  await page.keyboard.press("t");
+  const lit = page.locator(".treemap .item:not(.dim)");
+  const all = await page.locator(".treemap .item").count();
+  await expect(lit).toHaveCount(all);
+  const legend = page.getByRole("group", { name: "Only these kinds" });
+  await legend.getByRole("button", { name: /^Skills/ }).click();
+  await expect(page.locator(".hits")).toBeVisible();
+  for (const one of await lit.all()) {
+    await expect(one).toHaveAccessibleName(/^Skills: /);
+  }
+  await page.keyboard.press("Escape");
+  await expect(lit).toHaveCount(all);
+  await page.keyboard.press("/");
+  await page.keyboard.type("bisect");
+  // Of a list that holds it, the one thing.
+  await expect(lit.filter({ hasText: /bisect/ })).not.toHaveCount(0);
+  await expect.poll(() => lit.count()).toBeLessThan(all);
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".treemap .told strong")).toHaveText("bisect");
+  await expect(page).toHaveURL(/\/seg\//);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  const told = page.locator(".treemap .told strong");
+  await page.keyboard.press("g");
+  await expect(told).toHaveText("read");
+  await page.keyboard.press("j");
+  await expect(told).toHaveText(/^github_/);
+  await page.keyboard.press("J");
+  await expect(told).toHaveText(/^The parser accepts/);
+  await page.keyboard.press(".");
+  await expect(legend.locator("[aria-pressed=true]")).toHaveCount(1);
+  await page.keyboard.press(".");
+  await page.keyboard.press("x");
+  await expect(page.locator("article.selected")).toBeInViewport();
+  expect(seen.complaints).toEqual([]);
+});
+
+test("numbers in the treemap are there as a whole, or not at all", async ({ page }) => {
+  await open(page, files(...session()), "#/view/r/r4");
+  await page.keyboard.press("t");
+  for (const width of [390, 560, 760, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    await expect(page.locator(".treemap .item").first()).toBeVisible();
+    const found = await page.locator(".treemap foreignObject").evaluateAll((all) =>
+      all.flatMap((one) => {
+        const room = one.getBoundingClientRect();
+        const walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+        const cut: string[] = [];
+        let shown = 0;
+        for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+          const range = document.createRange();
+          range.selectNode(node);
+          const { left, right, top, width } = range.getBoundingClientRect();
+          const isNumber = /^[\s·]*[<\d][\d.,]*[kM%]?\s*$/.test(node.textContent ?? "");
+          const isSeen = width > 0 && top < room.bottom - 2;
+          shown += isNumber && isSeen ? 1 : 0;
+          if (isNumber && isSeen && (left < room.left - 1 || right > room.right + 1)) {
+            cut.push(node.textContent ?? "");
+          }
+        }
+        return [{ cut, shown }];
+      }),
+    );
+    expect(found.flatMap(({ cut }) => cut), `at ${width}`).toEqual([]);
+    expect(found.reduce((sum, { shown }) => sum + shown, 0), `at ${width}`).toBeGreaterThan(8);
+  }
+});
+
 test("two requests are compared by segment", async ({ page }) => {
   await open(page, files(...session()), "#/view/r/r3");
   await page.keyboard.press("d");
@@ -288,6 +399,11 @@ test("what is shown can be saved as JSON, Markdown and a page of its own", async
   expect(JSON.parse(readFileSync(json.path, "utf8"))).toEqual(session()[6]);
   const markdown = await save("Markdown");
   expect(readFileSync(markdown.path, "utf8")).toContain("## system · system · 3,219 tokens, counted");
+  await page.getByLabel("What is saved").selectOption("All 7 requests");
+  const all = await save("JSON");
+  expect(all.name).toBe("envelopes.json");
+  expect(JSON.parse(readFileSync(all.path, "utf8"))).toEqual(session());
+  expect(readFileSync((await save("Markdown")).path, "utf8").match(/^## system · /gm)).toHaveLength(session().filter(({ messages }) => messages[0]?.role === "system").length);
   const html = await save("HTML");
   const copy = await browser.newPage();
   const seen = watch(copy);

@@ -9,13 +9,14 @@ import { keyName } from "../src/chat/keys";
 import { tail } from "../src/chat/output";
 import { visible } from "../src/chat/visible";
 import { adviceFor } from "../src/chat/failure";
-import { tokens } from "../src/code/tokens";
+import { Painter, type Token } from "../src/code/tokens";
 import { parsePatch, words } from "../src/diff/patch";
 import { type Block, Growing, parseBlocks } from "../src/markdown/blocks";
 import { type Inline, parseInline } from "../src/markdown/inline";
 import { formatRoute, parseRoute } from "../src/route";
 import { reworded, saidOf, titleOf } from "../src/session/attached";
 import { linesOf } from "../src/session/tree";
+import { bundle } from "../src/parts/bundles";
 import { ended, fill } from "../src/texts/fill";
 import { letterWithAlt, shownKeys, withoutKeys } from "../src/parts/keys";
 
@@ -95,17 +96,18 @@ test("a table has so many cells and no more, and what is left is still there", (
   const columns = 400;
   const row = `${"|x".repeat(columns)}|`;
   const text = [row, "|-".repeat(columns) + "|", ...Array.from({ length: 150 }, () => row)].join("\n");
-  const blocks = parseBlocks(text);
-  const cells = blocks.flatMap((block) => (block.type === "table" ? block.rows : [])).reduce((sum, one) => sum + one.length, 0);
+  const blocks = parseBlocks(text).flat();
+  const cells = blocks.flatMap((block) => (block.type === "table" ? block.rows.flat() : [])).reduce((sum, one) => sum + one.length, 0);
   expect(cells).toBeLessThanOrEqual(20_000);
   expect(blocks.map((block) => block.type)).toEqual(["table", "paragraph"]);
 });
 
 test("blocks are told apart", () => {
   const text = "# T\n\npara\nmore\n\n- a\n  - b\n- [x] c\n\n1. one\n2. two\n\n> q\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n---\n\n```rs\nfn f() {}\n```\n";
-  expect(parseBlocks(text).map((block) => block.type)).toEqual(["heading", "paragraph", "list", "list", "quote", "table", "rule", "code"]);
-  const list = parseBlocks(text)[2] as Extract<Block, { type: "list" }>;
-  expect(list.items.map((item) => [item.task, item.blocks.map((block) => block.type)])).toEqual([
+  const blocks = parseBlocks(text).flat();
+  expect(blocks.map((block) => block.type)).toEqual(["heading", "paragraph", "list", "list", "quote", "table", "rule", "code"]);
+  const list = blocks[2] as Extract<Block, { type: "list" }>;
+  expect(list.items.flat().map((item) => [item.task, item.blocks.flat().map((block) => block.type)])).toEqual([
     [undefined, ["paragraph", "list"]],
     [true, ["paragraph"]],
   ]);
@@ -126,8 +128,8 @@ test("lines may end as on Windows", () => {
 });
 
 test("headings that are underlined, and code that is indented", () => {
-  const blocks = parseBlocks("Title\nof two lines\n===\n\nSmaller\n---\ntext\n\n    let x = 1;\n\n    \tlet y;\n\n\nend\n\n---\n\n- item\n\n      in it");
-  expect(blocks.map((block) => (block.type === "heading" ? `h${block.level} ${brief(block.children)}` : block.type === "code" ? block.text : block.type))).toEqual([
+  const blocks = parseBlocks("Title\nof two lines\n===\n\nSmaller\n---\ntext\n\n    let x = 1;\n\n    \tlet y;\n\n\nend\n\n---\n\n- item\n\n      in it").flat();
+  expect(blocks.map((block) => (block.type === "heading" ? `h${block.level} ${brief(block.children)}` : block.type === "code" ? block.lines.flat().join("\n") : block.type))).toEqual([
     "h1 Title\nof two lines",
     "h2 Smaller",
     "paragraph",
@@ -155,11 +157,12 @@ test("a text that grows ends as the whole text does, however it is cut", () => {
 test("finished blocks stay the same objects while the text grows", () => {
   const growing = new Growing();
   growing.append("first\n\nsecond\n\nthi");
-  const [first, second] = growing.blocks;
+  const [first, second] = growing.blocks.flat();
   growing.append("rd\n\n```\ncode");
-  expect(growing.blocks[0]).toBe(first);
-  expect(growing.blocks[1]).toBe(second);
-  expect(growing.blocks).toHaveLength(4);
+  const blocks = growing.blocks.flat();
+  expect(blocks[0]).toBe(first);
+  expect(blocks[1]).toBe(second);
+  expect(blocks).toHaveLength(4);
 });
 
 test("hostile markdown is read in good time and stays text", () => {
@@ -184,6 +187,10 @@ test("hostile markdown is read in good time and stays text", () => {
   // A bound that only something of another order would miss.
   expect(Date.now() - started).toBeLessThan(30_000);
 });
+
+function tokens(code: string, language: string): Token[] {
+  return new Painter(language).paint(bundle(code.split("\n"))).flat();
+}
 
 test("code in colours is the same text", () => {
   for (const [language, code] of [

@@ -7,7 +7,7 @@ import { expect, test } from "./support/page";
 
 test.use({ locale: "zh-CN", settings: { compaction: { enabled: false, keepRecentTokens: 20, reserveTokens: 100 } } });
 
-test("a compaction that has nothing to do, was stopped or failed says so", async ({ page, desk }) => {
+test("a compaction that has nothing to do, was stopped or failed says so", async ({ page, desk, second }) => {
   const never = gate();
   const long = `说了很多。${"Words and more words. ".repeat(80)}`;
   desk.model.says({ text: long }, { text: long }, { text: ["摘", "要"], hold: never.opened }, { fail: 400 });
@@ -26,8 +26,14 @@ test("a compaction that has nothing to do, was stopped or failed says so", async
   await expect(notice).toContainText("已停止。");
   never.open();
   await desk.settled(page);
+  const other = await second();
+  await other.goto(page.url());
+  await expect(other.locator("[data-loaded=true]")).toBeVisible();
   await desk.say(page, "/compact");
   await expect(notice).toContainText("无法请求模型：");
+  // Whoever looks on is told by an event, and whoever asked hears it once.
+  await expect(other.locator(".notice")).toContainText("未能压缩对话：");
+  await expect(page.locator(".notice.error")).toHaveCount(1);
 });
 
 test("a folder that is not there says so, and one that went away", async ({ page, desk }) => {
@@ -53,4 +59,26 @@ test("a ticket that was used says so", async ({ page, desk }) => {
   await page.goto("about:blank");
   await page.goto(used.replace("127.0.0.1", "localhost"));
   await expect(page.getByText("这张票据无效：已被用过，或已过期。")).toBeVisible();
+});
+
+test("a file that cannot be made says why, and so does the view of the envelope", async ({ page, desk }) => {
+  desk.allow(/409/);
+  await desk.enter(page);
+  const session = await desk.begin(page);
+  await desk.say(page, "/export envelope");
+  await expect(page.locator(".notice.error")).toHaveText(/^\s*本会话还没有任何内容。/);
+  await page.routeWebSocket(/\/ws/, (client) => {
+    const server = client.connectToServer();
+    client.onMessage((message) => {
+      const { type, id } = JSON.parse(String(message)) as { type: string; id: string };
+      if (type === "list_requests") {
+        client.send(JSON.stringify({ type: "response", command: type, id, success: false, error: "Session file cannot be read: no such file", code: "storage_failed", hint: "x" }));
+      } else {
+        server.send(message);
+      }
+    });
+  });
+  await page.reload();
+  await page.goto(`${desk.server.origin}/#/s/${session}/envelope`);
+  await expect(page.getByRole("alert").filter({ hasText: "无法读取会话文件：no such file" })).toBeVisible();
 });

@@ -1781,7 +1781,15 @@ active?: boolean,
 /**
  * Who brought it: `builtin`, an extension, an MCP server.
  */
-source?: string, };
+source?: string, 
+/**
+ * The source of `list_context_sources` that it is switched with.
+ */
+sourceId?: ContextSourceId, 
+/**
+ * What it takes in every turn while it is offered: its definition, and what the system prompt says because of it.
+ */
+tokens?: Tokens, };
 
 export type LockMetrics = { activeLocks: number, timeoutCount: number, waitingCount: number, queueFullRejections: number, };
 

@@ -9,7 +9,7 @@ mod markdown;
 mod prose;
 mod results;
 
-use std::{collections::HashMap, io, path::Path};
+use std::{collections::HashMap, io, ops::ControlFlow, path::Path};
 
 use pi_envelope::{Album, Envelope};
 use pi_transcript::{
@@ -154,6 +154,27 @@ fn envelope_of(viewed: Option<(Index, Disk)>, request: Option<&str>) -> Result<E
     found.ok_or(ExportError::NoRequest { request })
 }
 
+/// What the model was shown in every request of a session, the oldest first, as a list with one on each line. No more are added
+/// when the text has more bytes than that; what it is then is no list.
+pub fn list(path: &Path, most: usize) -> Result<String, ExportError> {
+    list_of(sidecar::view(path)?, most)
+}
+
+/// The same for a path that somebody checked, absolute and without links: what it leads to by now is not read.
+pub fn list_exactly(path: &Path, most: usize) -> Result<String, ExportError> {
+    list_of(sidecar::view_exactly(path)?, most)
+}
+
+fn list_of(viewed: Option<(Index, Disk)>, most: usize) -> Result<String, ExportError> {
+    let mut text = String::new();
+    each_of(viewed, |_, envelope| {
+        text.push_str(if text.is_empty() { "[\n" } else { ",\n" });
+        text.push_str(&serde_json::to_string(envelope).expect("an envelope is plain JSON"));
+        if text.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(text + "\n]\n")
+}
+
 /// What the model was shown in every request of a session, the oldest first. There is at least one.
 pub fn album(path: &Path, title: &str) -> Result<Album, ExportError> {
     album_of(sidecar::view(path)?, title)
@@ -165,14 +186,31 @@ pub fn album_exactly(path: &Path, title: &str) -> Result<Album, ExportError> {
 }
 
 fn album_of(viewed: Option<(Index, Disk)>, title: &str) -> Result<Album, ExportError> {
-    let (index, disk) = viewed.ok_or(ExportError::NoEnvelopes)?;
     let mut album = Album::new(title);
+    each_of(viewed, |listed, envelope| {
+        album.add(envelope, Some(listed.entry.as_str()));
+        ControlFlow::Continue(())
+    })?;
+    Ok(album)
+}
+
+/// One after the other, because all of them may not have room beside each other. There is at least one.
+fn each_of(
+    viewed: Option<(Index, Disk)>,
+    mut then: impl FnMut(&Listed, &Envelope) -> ControlFlow<()>,
+) -> Result<(), ExportError> {
+    let (index, disk) = viewed.ok_or(ExportError::NoEnvelopes)?;
+    if index.list().is_empty() {
+        return Err(ExportError::NoEnvelopes);
+    }
     for listed in index.list() {
         let found = index.rebuild(&listed.request, |span| disk.bytes_at(span)).map_err(SidecarError::Rebuild)?;
         let envelope = found.ok_or_else(|| ExportError::NoRequest { request: listed.request.clone() })?;
-        album.add(&envelope, Some(listed.entry.as_str()));
+        if then(listed, &envelope).is_break() {
+            break;
+        }
     }
-    if album.is_empty() { Err(ExportError::NoEnvelopes) } else { Ok(album) }
+    Ok(())
 }
 
 /// What an answer, a summary or a call of its own consumed.

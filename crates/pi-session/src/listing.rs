@@ -5,6 +5,7 @@ pub(crate) mod paging;
 use std::{path::PathBuf, sync::Arc};
 
 use pi_envelope::Tokens;
+use pi_exthost::port::ToolInfo;
 use pi_transcript::{
     Block, Entry, EntryId, Header, Message, SessionId, SessionStats, Spent, Usage, info::TokenTotals, json::Amount,
     message::AssistantMessage,
@@ -41,6 +42,16 @@ pub enum ContextKind {
     Memory,
     /// All tools that come from one place.
     Tools,
+}
+
+/// A tool that a model can be offered.
+#[derive(Debug, Clone)]
+pub struct ListedTool {
+    pub info: ToolInfo,
+    /// The source that it is switched with.
+    pub source: SourceId,
+    /// What it takes in every turn while it is offered: its definition, and what the system prompt says because of it.
+    pub tokens: Tokens,
 }
 
 /// Why a source was not switched.

@@ -24,6 +24,7 @@ mod show;
 mod source;
 mod traces;
 mod tree;
+mod weight;
 
 use std::{io, sync::Arc};
 

@@ -37,7 +37,9 @@ use crate::{
     factory::Port,
     herald::{Reading, Subscription},
     input::{Utterance, Voice},
-    listing::{ContextSource, Outline, OutputError, Overview, Page, ReadingError, Side, SourceError, Whole},
+    listing::{
+        ContextSource, ListedTool, Outline, OutputError, Overview, Page, ReadingError, Side, SourceError, Whole,
+    },
     mailbox::{Letter, Request, Words},
     models::{Absence, Choice, LackingModel, scope::ScopedModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
@@ -169,6 +171,11 @@ impl Session {
     /// Every tool, and whether the model is offered it.
     pub async fn tools(&self) -> Result<Vec<ToolInfo>, SessionGone> {
         self.ask(Request::Tools).await
+    }
+
+    /// The same with what each of them takes, which is counted beside the session.
+    pub async fn listed_tools(&self) -> Result<Vec<ListedTool>, SessionGone> {
+        self.ask(Request::ListedTools).await
     }
 
     /// Every skill that was found.

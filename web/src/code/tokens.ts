@@ -1,7 +1,8 @@
 /**
  * Colours of code: a scanner that knows strings, comments, numbers and the words of a language. It does not understand programs; it
- * makes them easier to read, in one pass and in little space.
+ * makes them easier to read, in one pass and in little space. It goes line by line, and carries over what is still open at the end of one.
  */
+import type { Bundles } from "../parts/bundles";
 
 export type TokenKind = "plain" | "keyword" | "string" | "number" | "comment" | "title" | "type" | "added" | "removed" | "meta";
 
@@ -10,32 +11,51 @@ export interface Token {
   text: string;
 }
 
+/** What may go on over several lines. */
+interface Span {
+  kind: "comment" | "string";
+  start: string;
+  /** What follows its start. The group is its end, without which it goes on behind the line. */
+  rest: RegExp;
+}
+
 interface Grammar {
   pattern: RegExp;
+  spans: readonly Span[];
   keywords: ReadonlySet<string>;
   /** Names that begin with a capital are types. */
   hasTypes: boolean;
 }
 
-/** More is shown in one colour: colouring it would be felt. */
+/** The lines behind so much are shown in one colour: colouring them would be felt. */
 const LARGEST = 60_000;
 
-const C_COMMENT = String.raw`\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)`;
+const C_COMMENT: Span = { kind: "comment", start: "/*", rest: /[\s\S]*?(\*\/)|[\s\S]*/y };
+const MARKUP_COMMENT: Span = { kind: "comment", start: "<!--", rest: /[\s\S]*?(-->)|[\s\S]*/y };
+const BACKTICK: Span = { kind: "string", start: "`", rest: /(?:\\[\s\S]|[^`\\])*(`)?/y };
+const TRIPLE: readonly Span[] = [
+  { kind: "string", start: '"""', rest: /[\s\S]*?(""")|[\s\S]*/y },
+  { kind: "string", start: "'''", rest: /[\s\S]*?(''')|[\s\S]*/y },
+];
+/** These go on behind a line only where its end is escaped. */
+const DOUBLE: Span = { kind: "string", start: '"', rest: /(?:\\[\s\S]|[^"\\\n])*(")?/y };
+const SINGLE: Span = { kind: "string", start: "'", rest: /(?:\\[\s\S]|[^'\\\n])*(')?/y };
+const RAW_SINGLE: Span = { kind: "string", start: "'", rest: /[^']*(')?/y };
+
+const SLASH_COMMENT = String.raw`\/\/[^\n]*`;
 const HASH_COMMENT = String.raw`#[^\n]*`;
 const DASH_COMMENT = String.raw`--[^\n]*`;
-const DOUBLE = String.raw`"(?:\\[\s\S]|[^"\\\n])*(?:"|$|(?=\n))`;
-const SINGLE = String.raw`'(?:\\[\s\S]|[^'\\\n])*(?:'|$|(?=\n))`;
-const BACKTICK = "`(?:\\\\[\\s\\S]|[^`\\\\])*(?:`|$)";
-const TRIPLE = String.raw`"""[\s\S]*?(?:"""|$)|'''[\s\S]*?(?:'''|$)`;
 /** A quoted character, and not the lifetime of Rust. */
-const CHARACTER = String.raw`'(?:\\(?:[^u]|u\{[^}]*\})|[^'\\\n])'`;
+const CHARACTER = String.raw`'(?:\\(?:[^u\n]|u\{[^}\n]*\})|[^'\\\n])'`;
 const NUMBER = String.raw`\b(?:0[xX][\da-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)\w*`;
 const WORD = String.raw`[A-Za-z_$][\w$]*`;
+const NONE = "(?!)";
 
-function grammar(comments: string[], strings: string[], words: string, hasTypes = true): Grammar {
-  const parts = [comments.join("|"), strings.join("|"), NUMBER, WORD].map((part) => (part === "" ? "(?!)" : part));
-  const pattern = new RegExp(parts.map((part) => `(${part})`).join("|"), "g");
-  return { pattern, keywords: new Set(words.split(" ")), hasTypes };
+/** Comments that end with their line, what may go on behind it, and words. A quoted character, where there is one, is no such span. */
+function grammar(comments: readonly string[], spans: readonly Span[], words: string, { hasTypes = true, character = NONE } = {}): Grammar {
+  const starts = spans.map(({ start }) => start.replace(/[*/]/g, String.raw`\$&`));
+  const parts = [comments.join("|") || NONE, starts.join("|"), character, NUMBER, WORD];
+  return { pattern: new RegExp(parts.map((part) => `(${part})`).join("|"), "g"), spans, keywords: new Set(words.split(" ")), hasTypes };
 }
 
 const SCRIPT =
@@ -57,22 +77,25 @@ const SQL =
 const RUBY =
   "alias and begin break case class def defined do else elsif end ensure false for if in module next nil not or redo rescue retry return self super then true undef unless until when while yield require attr_accessor puts echo function foreach endif namespace use public private protected static new var array";
 
-const SCRIPT_GRAMMAR = grammar([C_COMMENT], [DOUBLE, SINGLE, BACKTICK], SCRIPT);
-const C_GRAMMAR = grammar([C_COMMENT, String.raw`^[ \t]*#[^\n]*`], [DOUBLE, SINGLE], C);
-const JAVA_GRAMMAR = grammar([C_COMMENT], [TRIPLE, DOUBLE, SINGLE], JAVA);
-const SHELL_GRAMMAR = grammar([String.raw`(?<![\w$&{])#[^\n]*`], [DOUBLE, String.raw`'[^']*(?:'|$)`], SHELL, false);
-const DATA_GRAMMAR = grammar([C_COMMENT], [DOUBLE, SINGLE], "true false null", false);
-const CONFIG_GRAMMAR = grammar([HASH_COMMENT], [TRIPLE, DOUBLE, SINGLE], "true false null yes no on off", false);
-const MARKUP_GRAMMAR = grammar([String.raw`<!--[\s\S]*?(?:-->|$)`], [DOUBLE, SINGLE], "html head body div span script style link meta title template", false);
-const STYLE_GRAMMAR = grammar([C_COMMENT], [DOUBLE, SINGLE], "and not only from to media supports import layer container keyframes font-face important inherit initial unset none auto", false);
+const NO_TYPES = { hasTypes: false };
+const QUOTED: readonly Span[] = [DOUBLE, SINGLE];
+
+const SCRIPT_GRAMMAR = grammar([SLASH_COMMENT], [C_COMMENT, ...QUOTED, BACKTICK], SCRIPT);
+const C_GRAMMAR = grammar([SLASH_COMMENT, String.raw`^[ \t]*#[^\n]*`], [C_COMMENT, ...QUOTED], C);
+const JAVA_GRAMMAR = grammar([SLASH_COMMENT], [C_COMMENT, ...TRIPLE, ...QUOTED], JAVA);
+const SHELL_GRAMMAR = grammar([String.raw`(?<![\w$&{])#[^\n]*`], [DOUBLE, RAW_SINGLE], SHELL, NO_TYPES);
+const DATA_GRAMMAR = grammar([SLASH_COMMENT], [C_COMMENT, ...QUOTED], "true false null", NO_TYPES);
+const CONFIG_GRAMMAR = grammar([HASH_COMMENT], [...TRIPLE, ...QUOTED], "true false null yes no on off", NO_TYPES);
+const MARKUP_GRAMMAR = grammar([], [MARKUP_COMMENT, ...QUOTED], "html head body div span script style link meta title template", NO_TYPES);
+const STYLE_GRAMMAR = grammar([SLASH_COMMENT], [C_COMMENT, ...QUOTED], "and not only from to media supports import layer container keyframes font-face important inherit initial unset none auto", NO_TYPES);
 
 const GRAMMARS: Record<string, Grammar> = {
-  rust: grammar([C_COMMENT], [DOUBLE, CHARACTER], RUST),
-  python: grammar([HASH_COMMENT], [TRIPLE, DOUBLE, SINGLE], PYTHON),
-  go: grammar([C_COMMENT], [DOUBLE, SINGLE, BACKTICK], GO),
-  sql: grammar([DASH_COMMENT, C_COMMENT], [DOUBLE, SINGLE], `${SQL} ${SQL.toUpperCase()}`, false),
-  ruby: grammar([HASH_COMMENT, C_COMMENT], [DOUBLE, SINGLE], RUBY),
-  lua: grammar([DASH_COMMENT], [DOUBLE, SINGLE], "and break do else elseif end false for function goto if in local nil not or repeat return then true until while"),
+  rust: grammar([SLASH_COMMENT], [C_COMMENT, DOUBLE], RUST, { character: CHARACTER }),
+  python: grammar([HASH_COMMENT], [...TRIPLE, ...QUOTED], PYTHON),
+  go: grammar([SLASH_COMMENT], [C_COMMENT, ...QUOTED, BACKTICK], GO),
+  sql: grammar([DASH_COMMENT, SLASH_COMMENT], [C_COMMENT, ...QUOTED], `${SQL} ${SQL.toUpperCase()}`, NO_TYPES),
+  ruby: grammar([HASH_COMMENT, SLASH_COMMENT], [C_COMMENT, ...QUOTED], RUBY),
+  lua: grammar([DASH_COMMENT], QUOTED, "and break do else elseif end false for function goto if in local nil not or repeat return then true until while"),
   javascript: SCRIPT_GRAMMAR,
   c: C_GRAMMAR,
   java: JAVA_GRAMMAR,
@@ -134,49 +157,114 @@ const NAMES: Record<string, string> = {
   patch: "diff",
 };
 
-/** The code in pieces of one colour. Their texts together are the code, whatever the language. */
-export function tokens(code: string, language: string): Token[] {
-  const name = NAMES[language] ?? language;
-  if (code.length > LARGEST) {
-    return [{ kind: "plain", text: code }];
-  }
-  if (name === "diff") {
-    return diffTokens(code);
-  }
-  const found = Object.hasOwn(GRAMMARS, name) ? GRAMMARS[name] : undefined;
-  return found === undefined ? [{ kind: "plain", text: code }] : scan(code, found);
+/** How far the lines before one have come. */
+interface Progress {
+  /** What was begun and goes on. */
+  open: Span | undefined;
+  length: number;
 }
 
-function scan(code: string, { pattern, keywords, hasTypes }: Grammar): Token[] {
-  const result: Token[] = [];
-  const push = (kind: TokenKind, text: string) => {
-    const last = result.at(-1);
-    if (last?.kind === kind) {
-      last.text += text;
-    } else if (text !== "") {
-      result.push({ kind, text });
+interface Painted {
+  lines: readonly string[];
+  isLast: boolean;
+  before: Progress;
+  tokens: readonly Token[];
+  after: Progress;
+}
+
+const BEGINNING: Progress = { open: undefined, length: 0 };
+
+/** Colours code that may grow: bundles of lines that are what they were keep their tokens. */
+export class Painter {
+  private readonly scan: (line: string, open: Span | undefined, push: Push) => Span | undefined;
+  private painted: Painted[] = [];
+
+  constructor(language: string) {
+    const name = NAMES[language] ?? language;
+    const found = Object.hasOwn(GRAMMARS, name) ? GRAMMARS[name] : undefined;
+    this.scan = name === "diff" ? scanDiff : found === undefined ? scanNothing : (line, open, push) => scan(line, open, push, found);
+  }
+
+  /** The code in pieces of one colour, for each bundle of lines. Their texts together are the code, whatever the language. */
+  paint(code: Bundles<string>): Bundles<Token> {
+    let before = BEGINNING;
+    this.painted = code.map((lines, index) => {
+      const isLast = index === code.length - 1;
+      const known = this.painted[index];
+      const isSame = known !== undefined && known.lines === lines && known.isLast === isLast && known.before === before;
+      const painted = isSame ? known : this.paintBundle(lines, isLast, before);
+      before = painted.after;
+      return painted;
+    });
+    return this.painted.map(({ tokens }) => tokens);
+  }
+
+  private paintBundle(lines: readonly string[], isLast: boolean, before: Progress): Painted {
+    const tokens: Token[] = [];
+    const push: Push = (kind, text) => {
+      const last = tokens.at(-1);
+      if (last?.kind === kind) {
+        last.text += text;
+      } else if (text !== "") {
+        tokens.push({ kind, text });
+      }
+    };
+    let { open, length } = before;
+    for (const [index, line] of lines.entries()) {
+      const text = isLast && index === lines.length - 1 ? line : `${line}\n`;
+      length += text.length;
+      if (length > LARGEST) {
+        push("plain", text);
+      } else {
+        open = this.scan(text, open, push);
+      }
     }
-  };
-  pattern.lastIndex = 0;
+    return { lines, isLast, before, tokens, after: { open, length } };
+  }
+}
+
+type Push = (kind: TokenKind, text: string) => void;
+
+/** Scans a line. The answer is what goes on behind it. */
+function scan(line: string, begun: Span | undefined, push: Push, { pattern, spans, keywords, hasTypes }: Grammar): Span | undefined {
+  let open = begun;
   let at = 0;
-  for (let found = pattern.exec(code); found !== null; found = pattern.exec(code)) {
-    push("plain", code.slice(at, found.index));
-    const [text, comment, string, number] = found;
+  const goOn = (span: Span) => {
+    span.rest.lastIndex = at;
+    const found = span.rest.exec(line);
+    const end = at + (found?.[0].length ?? 0);
+    push(span.kind, line.slice(at, end));
+    at = end;
+    open = found?.[1] === undefined && end === line.length ? span : undefined;
+  };
+  if (open !== undefined) {
+    goOn(open);
+  }
+  while (open === undefined) {
+    pattern.lastIndex = at;
+    const found = pattern.exec(line);
+    if (found === null) {
+      break;
+    }
+    push("plain", line.slice(at, found.index));
+    const [text, comment, start, character, number] = found;
     at = found.index + text.length;
-    if (text === "") {
-      pattern.lastIndex += 1;
+    const span = start === undefined ? undefined : spans.find((one) => one.start === start);
+    if (span !== undefined) {
+      push(span.kind, text);
+      goOn(span);
     } else if (comment !== undefined) {
       push("comment", text);
-    } else if (string !== undefined) {
+    } else if (character !== undefined) {
       push("string", text);
     } else if (number !== undefined) {
       push("number", text);
     } else {
-      push(wordKind(text, code[at], keywords, hasTypes), text);
+      push(wordKind(text, line[at], keywords, hasTypes), text);
     }
   }
-  push("plain", code.slice(at));
-  return result;
+  push("plain", line.slice(at));
+  return open;
 }
 
 function wordKind(word: string, after: string | undefined, keywords: ReadonlySet<string>, hasTypes: boolean): TokenKind {
@@ -189,15 +277,10 @@ function wordKind(word: string, after: string | undefined, keywords: ReadonlySet
   return hasTypes && (after === "(" || after === "!") ? "title" : "plain";
 }
 
-function diffTokens(code: string): Token[] {
-  return code.split(/(?<=\n)/).map((line) => {
-    const kind: TokenKind = /^(\+\+\+|---|@@|diff |index )/.test(line)
-      ? "meta"
-      : line.startsWith("+")
-        ? "added"
-        : line.startsWith("-")
-          ? "removed"
-          : "plain";
-    return { kind, text: line };
-  });
+function scanDiff(line: string, _: Span | undefined, push: Push): undefined {
+  push(/^(\+\+\+|---|@@|diff |index )/.test(line) ? "meta" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "plain", line);
+}
+
+function scanNothing(line: string, _: Span | undefined, push: Push): undefined {
+  push("plain", line);
 }

@@ -1,7 +1,9 @@
 /** What the model saw in a session on a server, read over its protocol. */
 
-import type { Strip } from "pi-client";
+import { PiError, type Strip } from "pi-client";
 import type { Asks } from "../link/link.svelte";
+import { errorWords } from "../link/words";
+import { ended } from "../texts/fill";
 import type { Library, Request } from "./model/album";
 import type { Envelope, ModelRequest } from "./model/format";
 import { oursOfEnvelope } from "./model/ours";
@@ -84,16 +86,29 @@ export function toRequest(request: ModelRequest): Request {
   };
 }
 
+/** A failure in the words of whoever reads them. */
+async function inWords<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof PiError) {
+      const { text, hint } = errorWords(error.response);
+      throw new Error([text, hint].filter((one) => one !== "").map(ended).join(" "), { cause: error });
+    }
+    throw error;
+  }
+}
+
 /** What a session can tell besides its requests. */
 export function reading(client: Asks, sessionId: string): Omit<Library, "requests" | "switchable" | "apply"> {
-  return { title: sessionId, envelope: (requestId) => readEnvelope(client, sessionId, requestId) };
+  return { title: sessionId, envelope: (requestId) => inWords(readEnvelope(client, sessionId, requestId)) };
 }
 
 /** What can be switched in a session that is open here. */
 export function switching(client: Asks, sessionId: string): Required<Pick<Library, "switchable" | "apply">> {
   return {
-    switchable: () => readSwitchable(client, sessionId),
-    apply: (change) => apply(client, sessionId, change),
+    switchable: () => inWords(readSwitchable(client, sessionId)),
+    apply: (change) => inWords(apply(client, sessionId, change)),
   };
 }
 

@@ -17,8 +17,13 @@ const TEXTS: Partial<Record<string, TextKey>> = {
   circuit_open: "error.circuit",
   conflict: "error.changed",
   connection_limit: "error.busy",
+  forbidden: "error.forbidden",
+  internal: "error.internal",
   interrupted: "error.interrupted",
   journal_unavailable: "error.journal",
+  message_too_large: "error.messageTooLarge",
+  no_pending_request: "error.answered",
+  request_settled: "error.answered",
   not_found: "error.notFound",
   nothing_to_compact: "error.nothingToCompact",
   queue_changed: "error.changed",
@@ -33,13 +38,35 @@ const TEXTS: Partial<Record<string, TextKey>> = {
   version_mismatch: "error.changed",
 };
 
-/** Codes with a text of the page's own in which a part of what the server says is named. */
-const NAMING: Partial<Record<string, { text: TextKey; named: RegExp }>> = {
-  folder_missing: { text: "error.folderMissing", named: /: the session worked in (.*)$/s },
-  model_not_found: { text: "error.model", named: /^Model not found: (\S+)$/ },
-  outside_roots: { text: "error.outside", named: /: (.*)$/s },
-  provider_failed: { text: "error.provider", named: /^Provider \S+ failed: (.*)$/s },
-  refused: { text: "error.refused", named: /^Refused: (.*)$/s },
+/** A text of the page's own in which parts of what the server says are named. */
+interface Naming {
+  text: TextKey;
+  parts: RegExp;
+}
+
+/** By code, the first that fits. */
+const NAMING: Partial<Record<string, readonly Naming[]>> = {
+  answer_refused: [{ text: "error.answerRefused", parts: /^Answer refused: (?<named>.*)$/s }],
+  extension_failed: [{ text: "error.extension", parts: /^Extension (?<who>.*?) failed: (?<named>.*)$/s }],
+  file_exists: [{ text: "error.fileExists", parts: /^A file is there already: (?<named>.*)$/s }],
+  folder_missing: [{ text: "error.folderMissing", parts: /: the session worked in (?<named>.*)$/s }],
+  model_not_found: [
+    { text: "error.model", parts: /^Model not found: (?<named>\S+)$/ },
+    { text: "error.modelMute", parts: /^Model not found: (?<named>\S+) does not answer with words$/ },
+    { text: "error.modelKey", parts: /^Model (?<named>\S+) has no credential: set (?<keys>.*)$/s },
+  ],
+  outside_roots: [{ text: "error.outside", parts: /: (?<named>.*)$/s }],
+  provider_failed: [{ text: "error.provider", parts: /^Provider \S+ failed: (?<named>.*)$/s }],
+  refused: [
+    { text: "error.nothingSaid", parts: /^Refused: nothing was said in this session yet$/ },
+    { text: "error.working", parts: /^Refused: the model is at work; / },
+    { text: "error.noEnvelopes", parts: /^Refused: no envelope is kept with this session$/ },
+    { text: "error.refused", parts: /^Refused: (?<named>.*)$/s },
+  ],
+  storage_failed: [
+    { text: "error.storage.write", parts: /^Session file cannot be written: (?<named>.*)$/s },
+    { text: "error.storage.read", parts: /^Session file cannot be read: (?<named>.*)$/s },
+  ],
 };
 
 /** Codes with an advice of the page's own. */
@@ -50,6 +77,9 @@ const ADVICE: Partial<Record<string, TextKey>> = {
   conflict: "error.changed.next",
   connection_limit: "error.busy.next",
   extension_failed: "error.extension.next",
+  forbidden: "error.forbidden.next",
+  internal: "error.storage.next",
+  message_too_large: "error.messageTooLarge.next",
   folder_missing: "error.folderMissing.next",
   interrupted: "error.interrupted.next",
   journal_unavailable: "error.journal.next",
@@ -91,9 +121,16 @@ export function errorWords({ error, code, field, hint = "", retryAfterMs }: Fail
 
 function textOf(code: string | undefined, said: string): string {
   const key = own(TEXTS, code);
-  const naming = own(NAMING, code);
-  const named = naming?.named.exec(said)?.[1];
-  return key !== undefined ? t(key) : naming === undefined || named === undefined ? said : t(naming.text, { named });
+  if (key !== undefined) {
+    return t(key);
+  }
+  for (const { text, parts } of own(NAMING, code) ?? []) {
+    const found = parts.exec(said);
+    if (found !== null) {
+      return t(text, found.groups ?? {});
+    }
+  }
+  return said;
 }
 
 function own<Entry>(table: Partial<Record<string, Entry>>, code: string | undefined): Entry | undefined {

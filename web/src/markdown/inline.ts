@@ -2,6 +2,7 @@
  * Text within a block: emphasis, code, links. The result is a tree of plain data; whoever draws it makes nodes of it, so nothing
  * that a model, a file or a tool wrote is ever read as markup.
  */
+import { type Bundles, Gathering } from "../parts/bundles";
 
 export type Inline =
   | { type: "text"; text: string }
@@ -12,8 +13,12 @@ export type Inline =
 
 /** Deeper nesting than this is shown as it was written: whoever draws it goes as deep, and has no more room than a call stack. */
 const DEEPEST = 12;
-/** Longer texts are not searched for marks: nobody emphasises in them, and looking costs. */
+/** What stands behind so much text is not searched for marks: nobody emphasises so late, and looking costs. */
 const LONGEST = 40_000;
+/** It is drawn in pieces, so that only the last one changes when it grows. */
+const PIECE = 4096;
+/** An address behind the words of a link, with its title. */
+const LONGEST_TARGET = 4096;
 const MARKS = /[\\`*_~[\]!<&\n]|https?:\/\//g;
 const PUNCTUATION = /[\p{P}\p{S}]/u;
 /** Who writes these puts no blanks between words, so that marks stand right beside letters. */
@@ -73,9 +78,44 @@ type Piece = Inline | Delimiter | Bracket;
 
 /** How deep the pieces are that have others in them. */
 type Depths = Map<Piece, number>;
+/** Where pieces end in the text. */
+type Ends = Map<Piece, number>;
 
 export function parseInline(text: string): Inline[] {
-  return text.length > LONGEST ? [{ type: "text", text }] : new Reader(text).read();
+  return new InlineReading().read(text).flat();
+}
+
+/**
+ * Reads texts one after the other, which mostly go on where the one before ended. What is made of a text depends on that text alone;
+ * how long it takes depends on what is new in it, and on how far back a mark stands that waits for its partner.
+ */
+export class InlineReading {
+  /** What no text that follows can change, and the text that it was made of. */
+  private finished = new Gathering<Inline>();
+  private known = "";
+
+  read(text: string): Bundles<Inline> {
+    const marked = text.slice(0, cut(text, LONGEST));
+    if (!marked.startsWith(this.known)) {
+      this.finished = new Gathering();
+      this.known = "";
+    }
+    const { done, rest, upTo } = new Reader(marked, this.known.length).read();
+    done.forEach((node) => this.finished.push(node));
+    this.known = marked.slice(0, upTo);
+    for (let at = marked.length; at < text.length; ) {
+      const end = cut(text, at + PIECE);
+      rest.push({ type: "text", text: text.slice(at, end) });
+      at = end;
+    }
+    return this.finished.all(...rest);
+  }
+}
+
+/** Where a text can be cut at this place or right before it: not within a letter. */
+function cut(text: string, at: number): number {
+  const before = text.charCodeAt(at - 1);
+  return at < text.length && before >= 0xd800 && before <= 0xdbff ? at - 1 : at;
 }
 
 /** The address of a link if it leads to where a link may lead. */
@@ -83,8 +123,15 @@ export function safeAddress(address: string): string | undefined {
   return /^(https?:\/\/|mailto:)[^\s]+$/i.test(address) ? address : undefined;
 }
 
+interface Found {
+  /** What stays as it is whatever follows, and where the text behind it begins. */
+  done: Inline[];
+  upTo: number;
+  rest: Inline[];
+}
+
 class Reader {
-  private at = 0;
+  private at: number;
   private readonly pieces: Piece[] = [];
   /** Places of brackets that wait for their end, among the pieces. */
   private readonly brackets: number[] = [];
@@ -93,10 +140,20 @@ class Reader {
 
   /** How deep what was put around something is. */
   private readonly depths: Depths = new Map();
+  /** Where a piece ends that is no text. */
+  private readonly ends: Ends = new Map();
+  /** What reaches to here may have another meaning when the text goes on. */
+  private doubtful = Number.POSITIVE_INFINITY;
 
-  constructor(private readonly text: string) {}
+  /** What stands before that place has no mark that waits. */
+  constructor(
+    private readonly text: string,
+    private readonly from: number,
+  ) {
+    this.at = from;
+  }
 
-  read(): Inline[] {
+  read(): Found {
     const { text } = this;
     while (this.at < text.length) {
       MARKS.lastIndex = this.at;
@@ -110,7 +167,44 @@ class Reader {
         this.readMark();
       }
     }
-    return emphasise(this.pieces, this.depths);
+    const waiting = this.pieces[this.brackets[0] ?? -1];
+    if (waiting !== undefined) {
+      this.doubt(this.ends.get(waiting) ?? 0);
+    }
+    const pieces = emphasise(this.pieces, this.depths, this.ends);
+    const { count, upTo } = this.finished(pieces);
+    return { done: spelled(pieces.slice(0, count)), rest: spelled(pieces.slice(count)), upTo };
+  }
+
+  /** How many pieces are finished. Behind the last of them stands a blank: no mark or address before it goes on. */
+  private finished(pieces: readonly Piece[]): { count: number; upTo: number } {
+    let found = { count: 0, upTo: this.from };
+    for (const [index, piece] of pieces.entries()) {
+      if (piece.type === "delimiter" || piece.type === "bracket") {
+        break;
+      }
+      const end = this.ends.get(piece);
+      if (end === undefined) {
+        continue;
+      }
+      if (end >= this.doubtful) {
+        break;
+      }
+      if (/\s/.test(this.text[end] ?? "")) {
+        found = { count: index + 1, upTo: end };
+      }
+    }
+    return found;
+  }
+
+  /** Adds a piece that is no text, which ends here. */
+  private add(piece: Piece): void {
+    this.pieces.push(piece);
+    this.ends.set(piece, this.at);
+  }
+
+  private doubt(place: number): void {
+    this.doubtful = Math.min(this.doubtful, place);
   }
 
   private say(text: string): void {
@@ -159,8 +253,8 @@ class Reader {
   private readEscape(): void {
     const next = this.text[this.at + 1];
     if (next === "\n") {
-      this.pieces.push({ type: "break" });
       this.at += 2;
+      this.add({ type: "break" });
     } else if (next !== undefined && /[!-/:-@[-`{-~]/.test(next)) {
       this.say(next);
       this.at += 2;
@@ -181,14 +275,14 @@ class Reader {
         if (after - end === run.length) {
           const code = text.slice(this.at + run.length, end).replace(/\n/g, " ");
           const bare = /^ .*[^ ].* $/s.test(code) ? code.slice(1, -1) : code;
-          this.pieces.push({ type: "code", text: bare });
           this.at = after;
-          return;
+          return this.add({ type: "code", text: bare });
         }
         end = text.indexOf(run, after);
       }
       this.unclosed.add(run.length);
     }
+    this.doubt(this.at);
     this.take(run.length);
   }
 
@@ -207,27 +301,27 @@ class Reader {
     const isLeft = !/\s/.test(after) && (!PUNCTUATION.test(after) || /\s/.test(before) || PUNCTUATION.test(before) || UNSPACED.test(before));
     const isRight = !/\s/.test(before) && (!PUNCTUATION.test(before) || /\s/.test(after) || PUNCTUATION.test(after) || UNSPACED.test(after));
     const isWord = mark === "_";
-    this.pieces.push({
+    this.at = end;
+    this.add({
       type: "delimiter",
       mark,
       count,
       canOpen: isLeft && (!isWord || !isRight || PUNCTUATION.test(before)),
       canClose: isRight && (!isWord || !isLeft || PUNCTUATION.test(after)),
     });
-    this.at = end;
   }
 
   private openBracket(isImage: boolean): void {
     this.brackets.push(this.pieces.length);
-    this.pieces.push({ type: "bracket", isImage });
     this.at += isImage ? 2 : 1;
+    this.add({ type: "bracket", isImage });
   }
 
   private closeBracket(): void {
     const open = this.brackets.pop();
     // An address with one level of brackets in it, and a title that nobody is shown.
     const target = /^\]\(\s*<?([^\s<>()]*(?:\([^\s()]*\)[^\s<>()]*)*)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/.exec(
-      this.text.slice(this.at, this.at + 4096),
+      this.text.slice(this.at, this.at + LONGEST_TARGET),
     );
     if (open === undefined || target === null) {
       if (open !== undefined) {
@@ -237,9 +331,12 @@ class Reader {
     }
     const { isImage } = this.pieces[open] as Bracket;
     const inner = this.pieces.splice(open).slice(1);
-    const children = emphasise(inner, this.depths);
+    const children = spelled(emphasise(inner, this.depths, this.ends));
     const href = safeAddress(target[1] ?? "");
     const depth = depthOf(children, this.depths) + 1;
+    this.at += target[0].length;
+    // What stands between brackets is no place to begin at.
+    children.forEach((child) => this.ends.delete(child));
     if (depth > DEEPEST) {
       this.pieces.push({ type: "text", text: isImage ? "![" : "[" }, ...children, { type: "text", text: target[0] });
     } else if (href === undefined) {
@@ -250,15 +347,21 @@ class Reader {
       const words: Inline[] = children.length > 0 ? children : [{ type: "text", text: href }];
       const made: Inline = { type: "link", href, children: words, ...(isImage ? { isPicture: true as const } : {}) };
       this.depths.set(made, depth);
-      this.pieces.push(made);
+      this.add(made);
     }
-    this.at += target[0].length;
   }
 
-  /** A bracket that is no link after all. */
+  /** A bracket that is no link after all, unless its address is still to come. */
   private spell(place: number): void {
-    const { isImage } = this.pieces[place] as Bracket;
-    this.pieces[place] = { type: "text", text: isImage ? "![" : "[" };
+    const bracket = this.pieces[place] as Bracket;
+    const next = this.text[this.at + 1];
+    if ((next === undefined || next === "(") && this.text.length - this.at < LONGEST_TARGET) {
+      this.doubt(this.ends.get(bracket) ?? 0);
+    }
+    if (this.brackets.length === 0) {
+      this.pieces.slice(place).forEach((piece) => this.ends.delete(piece));
+    }
+    this.pieces[place] = { type: "text", text: bracket.isImage ? "![" : "[" };
   }
 
   private readAngle(): void {
@@ -267,8 +370,8 @@ class Reader {
     if (found === null || href === undefined) {
       return this.take(1);
     }
-    this.pieces.push({ type: "link", href, children: [{ type: "text", text: href }] });
     this.at += found[0].length;
+    this.add({ type: "link", href, children: [{ type: "text", text: href }] });
   }
 
   private readAddress(): void {
@@ -277,8 +380,8 @@ class Reader {
     if (found === null || href === undefined || this.brackets.length > 0) {
       return this.take(4);
     }
-    this.pieces.push({ type: "link", href, children: [{ type: "text", text: href }] });
     this.at += found[0].length;
+    this.add({ type: "link", href, children: [{ type: "text", text: href }] });
   }
 
   /** A letter that is written by its name or number. It is text like any other, and begins no mark. */
@@ -298,11 +401,11 @@ class Reader {
     const last = this.pieces.at(-1);
     if (last?.type === "text" && last.text.endsWith("  ")) {
       last.text = last.text.trimEnd();
-      this.pieces.push({ type: "break" });
+      this.at += 1;
+      this.add({ type: "break" });
     } else {
-      this.say("\n");
+      this.take(1);
     }
-    this.at += 1;
   }
 }
 
@@ -311,8 +414,8 @@ function letterOf(number: number): string {
   return isNone ? "\ufffd" : String.fromCodePoint(number);
 }
 
-/** Pairs the delimiters, as CommonMark does, and spells those that have no partner. */
-function emphasise(pieces: Piece[], depths: Depths): Inline[] {
+/** Pairs the delimiters, as CommonMark does. Those that have no partner are left. */
+function emphasise(pieces: Piece[], depths: Depths, ends: Ends): Piece[] {
   const done: Piece[] = [];
   /** Places of delimiters in `done` that may still open something. */
   let openers: number[] = [];
@@ -347,6 +450,10 @@ function emphasise(pieces: Piece[], depths: Depths): Inline[] {
       }
       const made: Inline = { type, children };
       depths.set(made, depth);
+      const end = ends.get(piece);
+      if (end !== undefined) {
+        ends.set(made, end - closer.count);
+      }
       done.push(made);
     }
     if (closer.count > 0) {
@@ -358,7 +465,7 @@ function emphasise(pieces: Piece[], depths: Depths): Inline[] {
       }
     }
   }
-  return spelled(done);
+  return done;
 }
 
 function depthOf(pieces: readonly Piece[], depths: Depths): number {

@@ -2,7 +2,7 @@
  * What the page has to say to a person. News go when they were there long enough to be read; what warns or went wrong stays until it is
  * dismissed or another view is opened, and what warns about a message until one is sent. The same once more is counted and not said beside itself.
  */
-import { trouble } from "../link/link.svelte";
+import { hasCode, trouble } from "../link/link.svelte";
 
 export interface Notice {
   key: number;
@@ -45,7 +45,8 @@ export class Notices {
 
   tell(error: unknown): void {
     const { text, hint } = trouble(error);
-    this.notice("error", text, hint);
+    // What somebody stopped did not go wrong.
+    this.notice(hasCode(error, "aborted") ? "info" : "error", text, hint);
   }
 
   notice(tone: Notice["tone"], text: string, hint = "", extensionId?: string): void {

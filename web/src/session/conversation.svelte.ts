@@ -81,6 +81,8 @@ export class Conversation {
   /** Events that came while messages were read. */
   private held: AgentEvent[] | undefined;
   private opening: Promise<void> = Promise.resolve();
+  /** Somebody compacts from here: the answer says how that ended, and the event nothing more. */
+  private isCompactedHere = false;
   private leave: (() => Promise<void>) | undefined;
   /** Older messages are on their way. */
   private older: Promise<void> | undefined;
@@ -363,9 +365,11 @@ export class Conversation {
 
   async compact(words: string): Promise<void> {
     this.isCompacting = true;
+    this.isCompactedHere = true;
     const done = await this.try(async () => {
       const made = await this.session.request({ type: "compact", ...(words === "" ? {} : { customInstructions: words }) }).catch(unlessNothing);
       if (made === undefined) {
+        this.isCompactedHere = false; // No event follows.
         this.stage.notice("info", t("error.nothingToCompact"), t("error.nothingToCompact.next"));
       }
       return made;
@@ -395,6 +399,7 @@ export class Conversation {
 
   private async startFrom(snapshot: SessionSnapshot): Promise<void> {
     this.held = [];
+    this.isCompactedHere = false;
     this.info = snapshot.sessionInfo;
     this.isWorking = snapshot.sessionInfo.isStreaming;
     this.queue = snapshot.queue;
@@ -541,14 +546,17 @@ export class Conversation {
       case "auto_compaction_start":
         this.isCompacting = true;
         return;
-      case "auto_compaction_end":
+      case "auto_compaction_end": {
+        const isAnswered = event.reason === "manual" && this.isCompactedHere;
         this.isCompacting = false;
-        if (event.errorMessage !== undefined) {
-          this.stage.notice("error", event.errorMessage);
-        } else if (!event.aborted) {
+        this.isCompactedHere &&= !isAnswered;
+        if (event.errorMessage === undefined && !event.aborted) {
           void this.reload();
+        } else if (event.errorMessage !== undefined && !isAnswered) {
+          this.stage.notice("error", t("compact.failed", { why: event.errorMessage }), t("compact.failed.next"));
         }
         return;
+      }
       case "auto_retry_start": {
         const { attempt, maxAttempts, delayMs, errorMessage } = event;
         this.retry = { attempt, most: maxAttempts, until: Date.now() + delayMs, error: errorMessage };

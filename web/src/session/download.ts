@@ -1,7 +1,11 @@
 /** What the server hands out as a file, in the browser of whoever looks at it: a session, or the output of a command. */
 
+import { errorWords } from "../link/words";
+import { type TextKey, t } from "../texts";
+import { ended } from "../texts/fill";
+
 /** What the server writes; see `GET /export`. */
-export const FORMS = ["html", "markdown", "envelope", "viewer"] as const;
+export const FORMS = ["html", "markdown", "envelope", "envelopes", "viewer"] as const;
 
 export type Form = (typeof FORMS)[number];
 
@@ -35,9 +39,17 @@ export async function fetchOutput(address: string): Promise<string> {
   return answer.text();
 }
 
+/** What is told by its status alone. */
+const BY_STATUS: Partial<Record<number, TextKey>> = { 410: "error.removed", 413: "error.tooLarge", 503: "error.downloads" };
+
 /** Why the server did not do it, and what to do. */
 export async function reasonOf(answer: Response): Promise<string> {
   const told: unknown = await answer.json().catch(() => undefined);
-  const words = (name: string) => (typeof told === "object" && told !== null && name in told ? String((told as Record<string, unknown>)[name]) : "");
-  return [words("error"), words("hint")].filter((text) => text !== "").join(". ") || `HTTP ${answer.status}`;
+  const words = (name: string) => (typeof told === "object" && told !== null && name in told ? String((told as Record<string, unknown>)[name] ?? "") : "");
+  const byStatus = BY_STATUS[answer.status];
+  if (byStatus !== undefined) {
+    return t(byStatus);
+  }
+  const { text, hint } = errorWords({ error: words("error"), hint: words("hint"), code: words("code") });
+  return [text, hint].filter((one) => one !== "").map(ended).join(" ") || `HTTP ${answer.status}`;
 }

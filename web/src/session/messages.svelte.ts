@@ -258,7 +258,7 @@ export class Messages {
 
   endFrame(): void {
     for (const [part, pieces] of this.added) {
-      part.text += pieces.join("");
+      part.add(pieces.join(""));
     }
     this.added.clear();
   }
@@ -383,7 +383,7 @@ export class Messages {
       case "text_end":
         this.endFrame();
         if (part?.type === "text") {
-          part.text = event.content;
+          part.become(event.content);
         }
         return;
       case "thinking_start": {
@@ -402,7 +402,7 @@ export class Messages {
       case "thinking_end":
         this.endFrame();
         if (part?.type === "thinking") {
-          part.text = event.content;
+          part.become(event.content);
           part.isGrowing = false;
         }
         return;

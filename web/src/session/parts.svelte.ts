@@ -1,26 +1,46 @@
 /** What an answer is made of, while it grows and when it is done. */
 import type { Block as Content, JsonValue, Message, ToolOutput } from "pi-client";
 import { type Block, Growing } from "../markdown/blocks";
+import type { Bundles } from "../parts/bundles";
 
 export class TextPart {
   readonly type = "text";
-  text = $state.raw("");
-  private growing: Growing | undefined;
-  private seen = "";
+  private said = $state.raw("");
+  private growing = new Growing();
+  /** What is not in blocks yet. */
+  private unread: string[] = [];
 
   constructor(text = "") {
-    this.text = text;
+    this.add(text);
   }
 
-  /** The text in blocks. Read when it is first shown; blocks that are finished stay the same objects. */
-  get blocks(): readonly Block[] {
-    const text = this.text;
-    this.growing ??= new Growing();
-    if (text !== this.seen) {
-      this.growing.become(text, this.seen);
-      this.seen = text;
-    }
+  get text(): string {
+    return this.said;
+  }
+
+  /** The text in blocks. Read when it is first shown; what is finished stays the same. */
+  get blocks(): Bundles<Block> {
+    // Asked for, so that whoever draws the blocks is told when there are others.
+    void this.said;
+    this.unread.splice(0).forEach((more) => this.growing.append(more));
     return this.growing.blocks;
+  }
+
+  add(more: string): void {
+    this.unread.push(more);
+    this.said += more;
+  }
+
+  /** Makes it the whole text, which mostly is what was added. */
+  become(text: string): void {
+    if (!text.startsWith(this.said)) {
+      this.growing = new Growing();
+      this.unread = [];
+      this.said = "";
+    }
+    if (text.length > this.said.length) {
+      this.add(text.slice(this.said.length));
+    }
   }
 }
 
@@ -33,6 +53,14 @@ export class ThinkingPart {
   constructor(text = "", isRedacted = false) {
     this.text = text;
     this.isRedacted = isRedacted;
+  }
+
+  add(more: string): void {
+    this.text += more;
+  }
+
+  become(text: string): void {
+    this.text = text;
   }
 }
 
@@ -123,12 +151,12 @@ export function partsOf(message: Message, before: readonly Part[], tool: (id: st
     switch (block.type) {
       case "text": {
         const part = old?.type === "text" ? old : new TextPart();
-        part.text = block.text;
+        part.become(block.text);
         return part;
       }
       case "thinking": {
         const part = old?.type === "thinking" ? old : new ThinkingPart("", block.redacted === true);
-        part.text = block.thinking;
+        part.become(block.thinking);
         part.isGrowing = false;
         return part;
       }

@@ -81,6 +81,16 @@ class Sessions {
     return (held.find(({ id }) => id === name) ?? held.find(({ file }) => fileIdOf(file ?? "") === name))?.id ?? name;
   }
 
+  /** The folder of a session, also while the list is behind or holds only what is searched for; empty if nobody knows. */
+  async folderOf(id: string): Promise<string> {
+    const listed = this.all.find((session) => session.id === id)?.cwd;
+    if (listed !== undefined && listed !== "") {
+      return listed;
+    }
+    const { data } = await link.client.request({ type: "list_sessions" });
+    return data.sessions.find(({ sessionId }) => sessionId === id)?.cwd ?? "";
+  }
+
   find(text: string): void {
     this.search = text;
     this.pages = 1;

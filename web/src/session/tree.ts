@@ -1,5 +1,6 @@
 /** The tree of entries in the order in which it is shown: a branch is indented only where there is another beside it. */
 import type { EntryTree, TreeNode } from "pi-client";
+import { titleOf } from "./attached";
 
 export interface Line {
   node: TreeNode;
@@ -15,6 +16,11 @@ const SHOWN = ["message", "compaction", "branch_summary", "custom_message"];
 
 function isShown(node: TreeNode): boolean {
   return SHOWN.includes(node.entryType) || node.label !== undefined;
+}
+
+/** What an entry says in one line: of what a person said the words, and not the files in it. */
+export function saysOf({ role, text }: TreeNode): string {
+  return role === "user" ? titleOf(text) : text;
 }
 
 export function linesOf(tree: EntryTree): Line[] {

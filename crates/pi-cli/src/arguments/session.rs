@@ -71,6 +71,9 @@ pub(crate) struct ExportArguments {
     /// Of this request instead; --list shows them
     #[arg(long, value_name = "ID", requires = "envelope", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) request: Option<String>,
+    /// Of every request instead, as a list; `pi envelope view` shows it
+    #[arg(long, requires = "envelope", conflicts_with = "request")]
+    pub(crate) all: bool,
     /// List the requests whose envelopes are kept; `pi sessions` lists the sessions
     #[arg(long, conflicts_with_all = ["request", "output", "html", "md"])]
     pub(crate) list: bool,

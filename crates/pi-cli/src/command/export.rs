@@ -47,6 +47,7 @@ pub(crate) fn run(
     let form = form(arguments, console)?;
     let text = match form {
         Form::Session => input::read_text(&path)?,
+        Form::Envelope if arguments.all => export::list(&path, usize::MAX).map_err(SessionFailure::Export)?,
         Form::Envelope => {
             let envelope = envelope(&path, arguments.request.as_deref())?;
             serde_json::to_string_pretty(&envelope).expect("an envelope is JSON")

@@ -45,8 +45,11 @@ fn read(file: &Path) -> Result<(String, String), Failure> {
     Ok((input::read_text(file)?, name))
 }
 
-/// One envelope, or one on each line.
+/// One envelope, a list of them, or one on each line.
 fn is_valid(text: &str) -> bool {
+    if let Ok(list) = serde_json::from_str::<Vec<Value>>(text) {
+        return !list.is_empty() && list.iter().all(|one| pi_envelope::is_valid(one.to_string().as_bytes()));
+    }
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     pi_envelope::is_valid(text.as_bytes()) || lines.all(|line| pi_envelope::is_valid(line.as_bytes()))
 }

@@ -268,6 +268,11 @@ fn envelope_of_every_request_is_valid() {
         assert!(run(&world, &format!("envelope validate {name}")).ends_with("--- exit 0"));
     }
     assert!(!world.read("0.json").contains("Again") && world.read("1.json").contains("Again"));
+    assert!(run(&world, "export --envelope --all -o all.json").ends_with("--- exit 0"));
+    let all: Vec<Value> = serde_json::from_str(&world.read("all.json")).expect("a list");
+    let each = ["0.json", "1.json"].map(|name| serde_json::from_str::<Value>(&world.read(name)).expect("an envelope"));
+    assert_eq!(all, each);
+    assert!(run(&world, "envelope view all.json -o all.html").ends_with("--- exit 0"));
     let table = run(&world, "export --list");
     assert!(table.starts_with("REQUEST ") && table.lines().count() == 4, "{table}");
 }

@@ -200,6 +200,8 @@ fn session_is_handed_out_as_a_file() {
         assert!(fetch("html").await.contains("&lt;b&gt;there"));
         assert!(fetch("markdown").await.contains("Hello"));
         assert!(fetch("envelope").await.contains("\"version\": \"1.0\""));
+        let all: Vec<serde_json::Value> = serde_json::from_str(&fetch("envelopes").await).expect("a list");
+        assert!(all.len() == 1 && all[0]["version"] == "1.0", "{all:?}");
         assert!(fetch("viewer").await.contains("Hello"));
         // What a link leads to is not handed out.
         let state = client.ask(&json!({"type": "get_state", "id": "g", "sessionId": "s"})).await;
@@ -207,7 +209,7 @@ fn session_is_handed_out_as_a_file() {
         let (beside, elsewhere) = (Path::new(&beside), serving.room.at("elsewhere"));
         std::fs::rename(beside, &elsewhere).expect("it is there");
         std::os::unix::fs::symlink(&elsewhere, beside).expect("a link");
-        for form in ["envelope", "viewer"] {
+        for form in ["envelope", "envelopes", "viewer"] {
             let request = get(&format!("/export?session=s&form={form}"), &serving.address, &token);
             let (status, body) = http(&serving, &request).await;
             assert!(status != 200 && body.contains("leads somewhere else by now"), "{form}: {status} {body}");
@@ -496,8 +498,8 @@ async fn refusals_say_in_one_form_what_is_wrong_and_what_to_do() {
         (get("/export?session=s&form=html", &own, ""), 401, "Authorization: Bearer"),
         (get("/export?session=s&form=html", "evil.example", &token), 403, "--host"),
         (get("/export?session=s&form=html", &own, &format!("{token}origin: https://evil.example\r\n")), 403, "Origin"),
-        (get("/export?session=s", &own, &token), 400, "forms are html, markdown, envelope, viewer"),
-        (get("/export?session=s&form=exe", &own, &token), 400, "forms are html, markdown, envelope, viewer"),
+        (get("/export?session=s", &own, &token), 400, "forms are html, markdown, envelope, envelopes, viewer"),
+        (get("/export?session=s&form=exe", &own, &token), 400, "forms are html, markdown, envelope, envelopes, viewer"),
         (get("/output?session=s&name=x", &own, ""), 401, "Authorization: Bearer"),
         (get("/output?session=s&name=x", &own, &format!("{token}origin: https://evil.example\r\n")), 403, "Origin"),
         (get("/output?session=s", &own, &token), 400, "fullOutputPath"),

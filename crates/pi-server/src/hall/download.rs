@@ -32,6 +32,8 @@ pub(crate) enum Form {
     Markdown,
     /// What the model was shown last, as a prompt envelope.
     Envelope,
+    /// The same of every request, as a list.
+    Envelopes,
     /// Every request, as one page with the view of the envelope.
     Viewer,
 }
@@ -69,13 +71,14 @@ pub(crate) enum Unsent {
 }
 
 impl Form {
-    pub(crate) const NAMES: [&'static str; 4] = ["html", "markdown", "envelope", "viewer"];
+    pub(crate) const NAMES: [&'static str; 5] = ["html", "markdown", "envelope", "envelopes", "viewer"];
 
     pub(crate) fn read(name: &str) -> Option<Self> {
         match name {
             "html" => Some(Self::Html),
             "markdown" => Some(Self::Markdown),
             "envelope" => Some(Self::Envelope),
+            "envelopes" => Some(Self::Envelopes),
             "viewer" => Some(Self::Viewer),
             _ => None,
         }
@@ -85,7 +88,7 @@ impl Form {
         match self {
             Self::Html | Self::Viewer => "text/html; charset=utf-8",
             Self::Markdown => "text/markdown; charset=utf-8",
-            Self::Envelope => "application/json",
+            Self::Envelope | Self::Envelopes => "application/json",
         }
     }
 
@@ -94,6 +97,7 @@ impl Form {
             Self::Html => format!("pi-session-{stem}.html"),
             Self::Markdown => format!("pi-session-{stem}.md"),
             Self::Envelope => format!("pi-envelope-{stem}.json"),
+            Self::Envelopes => format!("pi-envelopes-{stem}.json"),
             Self::Viewer => format!("pi-envelopes-{stem}.html"),
         }
     }
@@ -106,6 +110,7 @@ impl Form {
                 let envelope = export::envelope_exactly(file)?;
                 Ok(serde_json::to_string_pretty(&envelope).expect("an envelope is plain JSON") + "\n")
             }
+            Self::Envelopes => export::list_exactly(file, MOST_BYTES),
             Self::Viewer => {
                 let title = export::read_exactly(file)?.title();
                 let album = export::album_exactly(file, &title)?;
@@ -125,7 +130,9 @@ impl Hall {
             Source::File(path) => self.may_look(path)?,
         };
         let made = spawn_blocking(move || {
-            if is_too_large(&file) || (form == Form::Viewer && is_too_large(&sidecar::path_of(&file))) {
+            if is_too_large(&file)
+                || (matches!(form, Form::Envelopes | Form::Viewer) && is_too_large(&sidecar::path_of(&file)))
+            {
                 return Err(Unsent::TooLarge);
             }
             let text = form.write(&file).map_err(|error| Error::Refused { reason: error.to_string() })?;

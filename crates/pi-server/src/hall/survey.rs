@@ -6,7 +6,7 @@ use pi_engine::Change;
 use pi_session::{
     Session, SessionGone, Switch, directory,
     input::complete,
-    listing::{ContextKind, ContextSource, Node, Outline, ReadingError, SourceError},
+    listing::{ContextKind, ContextSource, ListedTool as Weighed, Node, Outline, ReadingError, SourceError},
     queue::{self, EditError, ItemId, When},
     resources::{Scope, Skill, SourceId},
     sidecar::Listed,
@@ -47,12 +47,15 @@ impl Hall {
                 told(Data::GetSkills(SkillList { skills }))
             }
             SessionCommand::GetTools(_) => {
-                let tools = session.tools().await?.into_iter().map(|tool| ListedTool {
-                    name: tool.definition.name,
-                    description: tool.definition.description,
-                    active: Some(tool.is_active),
-                    source: Some(tool.source.unwrap_or_else(|| "builtin".to_owned())),
-                });
+                let tools =
+                    session.listed_tools().await?.into_iter().map(|Weighed { info, source, tokens }| ListedTool {
+                        name: info.definition.name,
+                        description: info.definition.description,
+                        active: Some(info.is_active),
+                        source: Some(info.source.unwrap_or_else(|| "builtin".to_owned())),
+                        source_id: Some(ContextSourceId(source.to_string())),
+                        tokens: Some(tokens),
+                    });
                 told(Data::GetTools(ToolList { tools: tools.collect() }))
             }
             SessionCommand::GetSessionStats(_) => match session.stats().await {

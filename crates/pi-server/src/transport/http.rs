@@ -439,7 +439,13 @@ fn leave_unsent(unsent: &Unsent) -> Response {
             (status, error.hint().unwrap_or("`pi export` writes it on the server's own disk"))
         }
     };
-    refuse(status, &unsent.to_string(), hint)
+    match unsent {
+        Unsent::Failed(error) => {
+            let told = serde_json::json!({"error": error.to_string(), "hint": hint, "code": error.code()});
+            (status, Json(told)).into_response()
+        }
+        Unsent::TooLarge | Unsent::Busy | Unsent::NoOutput(_) => refuse(status, &unsent.to_string(), hint),
+    }
 }
 
 async fn metrics(State(desk): State<Desk>, headers: HeaderMap) -> Response {

@@ -71,11 +71,16 @@ impl Equipment {
     /// What the system prompt says of the tools that are offered. One of an extension that takes the place of ours is told of as ours;
     /// others have their definitions.
     pub(crate) fn notes(&self) -> Vec<ToolNote> {
-        let note = |name: &str| match self.built_in.get(name) {
+        self.notes_of(&self.set.tools.iter().map(ActiveTool::name).collect::<Vec<_>>())
+    }
+
+    /// The same, were these offered.
+    pub(super) fn notes_of(&self, names: &[&str]) -> Vec<ToolNote> {
+        let note = |name: &&str| match self.built_in.get(name) {
             Some(tool) => ToolNote::of(tool.definition()),
-            None => ToolNote { name: name.to_owned(), snippet: None, guidelines: Vec::new() },
+            None => ToolNote { name: (*name).to_owned(), snippet: None, guidelines: Vec::new() },
         };
-        self.set.tools.iter().map(|tool| note(tool.name())).collect()
+        names.iter().map(note).collect()
     }
 
     /// What a person chose.

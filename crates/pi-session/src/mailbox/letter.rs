@@ -26,7 +26,10 @@ use crate::{
     furnishing::Furnishing,
     herald::{Reading, Subscription},
     input::Composer,
-    listing::{ContextSource, Counted, Outline, OutputError, Overview, Page, ReadingError, Side, SourceError, Whole},
+    listing::{
+        ContextSource, Counted, ListedTool, Outline, OutputError, Overview, Page, ReadingError, Side, SourceError,
+        Whole,
+    },
     models::{Absence, Choice, LackingModel, scope::ScopedModel},
     queue::{Delivery, Edit, EditError, Line, Saying, When},
     resources::{Skill, SourceId},
@@ -82,6 +85,7 @@ pub(crate) enum Request {
     /// All that a command said, by the name of the file that it is in, and how many bytes at most.
     WholeOutput(String, u64, oneshot::Sender<Result<String, OutputError>>),
     Tools(oneshot::Sender<Vec<port::ToolInfo>>),
+    ListedTools(oneshot::Sender<Vec<ListedTool>>),
     Skills(oneshot::Sender<Vec<Skill>>),
     /// Who makes messages of what is typed.
     Composer(oneshot::Sender<Arc<Composer>>),

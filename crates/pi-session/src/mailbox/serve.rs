@@ -33,6 +33,7 @@ impl Mailbox {
             Request::Whole(reply) => self.whole(reply),
             Request::WholeOutput(name, most, reply) => self.whole_output(name, most, reply),
             Request::Tools(reply) => answer(reply, self.tool_infos()),
+            Request::ListedTools(reply) => self.list_tools(reply),
             Request::Skills(reply) => answer(reply, self.composer.resources.skills.clone()),
             Request::Composer(reply) => answer(reply, Arc::clone(&self.composer)),
             Request::Begun(reply) => self.wait_until_begun(reply),

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use pi_envelope::{SystemPart, SystemText};
 use pi_provider::tokens;
-use pi_transcript::ToolDefinition;
 use tokio::sync::oneshot;
 
-use super::{Mailbox, answer};
+use super::{Mailbox, answer, weight::Weight};
 use crate::{
     context,
     draft::Draft,
@@ -23,13 +22,13 @@ use crate::{
     session::Switch,
 };
 
-/// A source, and the text that it adds.
+/// A source, and what it adds.
 struct Told {
     id: SourceId,
     kind: ContextKind,
     name: String,
     path: Option<std::path::PathBuf>,
-    text: String,
+    weight: Weight,
 }
 
 /// The parts of a system prompt that are switched on, without what they say of tools that are not among these. Where that is
@@ -110,9 +109,9 @@ impl Mailbox {
         let (model, switches) = (self.choice.id().to_owned(), self.switches.clone());
         self.asides.spawn_blocking(move || {
             let count = tokens::counter(&model);
-            let source = |Told { id, kind, name, path, text }: Told| ContextSource {
+            let source = |Told { id, kind, name, path, weight }: Told| ContextSource {
                 switch: if switches.is_on(&id) { Switch::On } else { Switch::Off },
-                tokens: count(&text),
+                tokens: weight.tokens(count),
                 id,
                 kind,
                 name,
@@ -132,44 +131,20 @@ impl Mailbox {
                 // Without it the model would be told our own words instead, which is another conversation.
                 SourceKind::Instructions => return None,
             };
-            let text = self.text_of(&source.id, &source.name)?;
-            Some(Told { id: source.id, kind, name: source.name, path: Some(source.path), text })
+            let weight = self.weight_of(&source.id, &source.name)?;
+            Some(Told { id: source.id, kind, name: source.name, path: Some(source.path), weight })
         });
         let mut told: Vec<Told> = files.collect();
         for tool in self.tools.wanted() {
             let id = tool.source();
-            let text = written(&tool.definition());
-            match told.iter_mut().find(|known| known.id == id) {
-                Some(known) => known.text.push_str(&text),
-                None => {
-                    let name = tool.origin().map_or_else(|| "built in".to_owned(), ToString::to_string);
-                    let path = tool.origin().and_then(|guest| self.path_of(guest)).map(Into::into);
-                    told.push(Told { id, kind: ContextKind::Tools, name, path, text });
-                }
+            if told.iter().all(|known| known.id != id) {
+                let name = tool.origin().map_or_else(|| "built in".to_owned(), ToString::to_string);
+                let path = tool.origin().and_then(|guest| self.path_of(guest)).map(Into::into);
+                told.push(Told { weight: self.weight_of_set(&id), id, kind: ContextKind::Tools, name, path });
             }
         }
         told
     }
-
-    /// What a source adds to the system prompt; nothing if it is in no prompt of this session.
-    fn text_of(&self, id: &SourceId, name: &str) -> Option<String> {
-        self.whole_system.iter().find_map(|part| match &part.text {
-            SystemText::Memory { .. } if part.id == id.as_str() => Some(part.sent()),
-            SystemText::Skills { skills } if SourceId::of_skill(name) == *id => {
-                let skill = skills.iter().find(|skill| skill.name == name)?;
-                let text = SystemText::Skills { skills: vec![skill.clone()] };
-                Some(SystemPart { text, ..part.clone() }.sent())
-            }
-            SystemText::Memory { .. }
-            | SystemText::Skills { .. }
-            | SystemText::Instructions { .. }
-            | SystemText::Variable { .. } => None,
-        })
-    }
-}
-
-fn written(definition: &ToolDefinition) -> String {
-    serde_json::to_string(definition).expect("a definition is JSON")
 }
 
 impl ActiveTool {

@@ -10,7 +10,7 @@ use pi_session::{
 };
 use pi_testkit::model::Answer;
 use pi_transcript::{EntryId, Message, ThinkingLevel};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::stage::{self, Stage, saying};
 
@@ -145,6 +145,61 @@ async fn source_that_is_switched_off_is_not_in_the_next_prompt() {
     assert_eq!(seen, [(true, true, true, true), (false, true, false, true), none, (true, true, true, true)]);
     let unknown = stage.session.set_context_source(SourceId::from("skill:fly"), Switch::Off).await;
     assert_eq!(unknown, Err(SourceError::Unknown { id: SourceId::from("skill:fly") }));
+}
+
+/// How many tokens a prompt of this session has beside what was said: its system text and its tools, each as it was sent.
+fn sent(stage: &Stage) -> u64 {
+    let count = |text: &str| pi_provider::tokens::counter("scripted/model")(text).count;
+    let body = stage.server.requests().last().expect("a request").json();
+    let tools = body["tools"].as_array().cloned().unwrap_or_default();
+    let says = |tool: &Value, member: &str| tool["function"][member].as_str().expect("words").to_owned();
+    let written = |tool: &Value| {
+        let parameters = tool["function"]["parameters"].to_string();
+        says(tool, "name") + &says(tool, "description") + &parameters
+    };
+    let tools = tools.iter().map(|tool| count(&written(tool))).sum::<u64>();
+    count(body["messages"][0]["content"].as_str().expect("a system text")) + tools
+}
+
+#[tokio::test]
+async fn switch_tells_what_the_next_prompt_has_less() {
+    let mut stage = Stage::with(std::iter::repeat_with(done).take(8), with_system).await;
+    stage.play("all").await;
+    let mut before = sent(&stage);
+    // The second skill takes their frame with it, and the last tool that reads files would have taken both.
+    for id in ["skill:sail", "memory:/w/AGENTS.md", "skill:bake", "tools:builtin"] {
+        let sources = stage.session.context_sources().await.unwrap();
+        let told = sources.iter().find(|source| source.id.as_str() == id).unwrap().tokens.count;
+        stage.session.set_context_source(SourceId::from(id), Switch::Off).await.unwrap();
+        stage.play(id).await;
+        let after = sent(&stage);
+        assert!((before - after).abs_diff(told) <= 4, "{id} saves {} and not {told}", before - after);
+        before = after;
+    }
+}
+
+#[tokio::test]
+async fn tool_tells_what_comes_and_goes_with_it() {
+    let mut stage = Stage::with([done(), done(), done()], with_system).await;
+    let weighed = async |stage: &Stage, name: &str| {
+        let tools = stage.session.listed_tools().await.unwrap();
+        let tool = tools.into_iter().find(|tool| tool.info.definition.name == name).unwrap();
+        (tool.source.to_string(), tool.tokens.count)
+    };
+    stage.play("all").await;
+    let mut before = sent(&stage);
+    // No skill is told of without it.
+    let (source, told) = weighed(&stage, "read").await;
+    assert_eq!(source, "tools:builtin");
+    stage.session.set_active_tools(words(&["bash", "edit", "write"])).await.unwrap();
+    stage.play("without").await;
+    assert!((before - sent(&stage)).abs_diff(told) <= 4, "read saves {} and not {told}", before - sent(&stage));
+    before = sent(&stage);
+    // One that is off says what it would take.
+    let (_, told) = weighed(&stage, "grep").await;
+    stage.session.set_active_tools(words(&["bash", "edit", "write", "grep"])).await.unwrap();
+    stage.play("with").await;
+    assert!((sent(&stage) - before).abs_diff(told) <= 4, "grep takes {} and not {told}", sent(&stage) - before);
 }
 
 /// Opens the file of a session that was closed, with changes to what the session is made of.

@@ -1,5 +1,6 @@
 //! What session commands answer.
 
+use pi_envelope::Tokens;
 use pi_transcript::{
     EntryId, Message, Model, ModelId, ProviderId, ThinkingLevel,
     json::{nullable, nullable_schema, present},
@@ -7,6 +8,8 @@ use pi_transcript::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
+
+use crate::id::ContextSourceId;
 
 /// To `get_available_models`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
@@ -95,6 +98,12 @@ pub struct ListedTool {
     /// Who brought it: `builtin`, an extension, an MCP server.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The source of `list_context_sources` that it is switched with.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub source_id: Option<ContextSourceId>,
+    /// What it takes in every turn while it is offered: its definition, and what the system prompt says because of it.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
 }
 
 /// To `list_session_files`.

@@ -157,6 +157,11 @@ function distinct(names: readonly string[]): string[] {
   });
 }
 
+/** One request of a library, as if there were no others. */
+export function only({ title, envelope }: Library, request: Request): Library {
+  return { title, requests: [request], envelope };
+}
+
 /** Several files as one library. */
 export async function join(title: string, libraries: readonly Library[]): Promise<Library> {
   const all = await Promise.all(

@@ -10,6 +10,11 @@ export function toJson(envelope: Envelope): string {
   return `${JSON.stringify(envelope, null, 2)}\n`;
 }
 
+/** Several as a list, one on each line: a file of it is read like one of one envelope. */
+export function toJsonList(envelopes: readonly Envelope[]): string {
+  return `[\n${envelopes.map((envelope) => JSON.stringify(envelope)).join(",\n")}\n]\n`;
+}
+
 /** What the model saw, for people: a heading for each message, each segment in a fence that its text cannot close. */
 export function toMarkdown(envelope: Envelope): string {
   const parts = [`# ${line(envelope.model ?? "prompt")}`];

@@ -25,6 +25,33 @@ export function matches(entry: Entry, filter: Filter): boolean {
   return [...searchable(entry.segment), originText(origin), id ?? ""].some((text) => fold(text).includes(wanted));
 }
 
+/** The same of one of the things that a segment lists, of which not all may be what is searched for. */
+export function isItemShown(entry: Entry, place: number, filter: Filter): boolean {
+  const { segment } = entry;
+  if (!matches(entry, filter)) {
+    return false;
+  }
+  switch (segment.kind) {
+    case "memory":
+    case "skills":
+    case "tool_overview": {
+      const item = segment.items[place];
+      const isIt = item !== undefined && isIn(JSON.stringify(item), filter.query);
+      // What is found around them is found in all of them.
+      return isIt || !segment.items.some((other) => isIn(JSON.stringify(other), filter.query));
+    }
+    case "text":
+    case "static_var":
+    case "system_prompt":
+    case "tool_call_request":
+    case "tool_call_result":
+    case "document":
+    case "long_text":
+    case "media":
+      return true;
+  }
+}
+
 /** Whether a text has what is searched for. */
 export function isIn(text: string, query: string): boolean {
   return fold(text).includes(fold(query.trim()));

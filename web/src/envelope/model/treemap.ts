@@ -5,11 +5,12 @@
  * lost or made.
  */
 
-import { divide, estimated, tokens } from "./count";
-import type { ContextSource, Envelope, Kind, ListedTool, Segment } from "./format";
+import { divide, tokens } from "./count";
+import type { ContextSource, Envelope, Kind, ListedTool, Of, Segment, Tokens } from "./format";
 import { entries, KINDS } from "./format";
 import { originText, ours } from "./ours";
-import { sent, weight } from "./text";
+import { shortest } from "./paths";
+import { weight } from "./text";
 
 /** What can be switched, and how: through `set_context_source`, or a list of tools through `set_active_tools`. */
 export type Switch = { type: "source"; sourceId: string; enabled: boolean } | { type: "tools"; tools: string[] };
@@ -50,7 +51,9 @@ export interface Switchable {
 export function tree(envelope: Envelope, switchable: Switchable = { sources: [], tools: [] }): Branch[] {
   const branches = new Map<Kind, Map<string, Source>>();
   const calls = callTargets(envelope);
-  for (const { segment, index } of entries(envelope)) {
+  const listed = entries(envelope);
+  const files = shortest(listed.flatMap(({ segment }) => pathsOf(segment)));
+  for (const { segment, index } of listed) {
     const sources = branches.get(segment.kind) ?? new Map<string, Source>();
     branches.set(segment.kind, sources);
     const name = originText(ours(segment).origin);
@@ -58,7 +61,7 @@ export function tree(envelope: Envelope, switchable: Switchable = { sources: [],
     sources.set(name, source);
     source.tokens += tokens(segment).count;
     for (const item of itemsOf(segment, index, switchable, title(segment, calls))) {
-      source.items.push(item);
+      source.items.push({ ...item, name: files.get(item.name) ?? item.name });
     }
     const whole = switchOfSource(segment, switchable);
     if (whole !== undefined) {
@@ -82,81 +85,53 @@ export interface SwitchRow {
   kind: Kind;
   name: string;
   isOn: boolean;
-  /** What it takes in every turn, as far as that is known. */
-  tokens: number | undefined;
-  /** It takes more than that: what the prompt says of it elsewhere nobody can tell apart. */
-  isLeast: boolean;
+  /** What a turn takes less without it, or more with it, as the server reckons it now. */
+  tokens: Tokens | undefined;
   change: Switch;
 }
 
 const KIND_OF = { skill: "skills", memory: "memory", tools: "tool_overview" } as const satisfies Record<ContextSource["kind"], Kind>;
 
 /**
- * One row for each source and each tool. What is on is told by the server and not by the envelope, which shows an earlier request: what was
- * just turned off can be turned on again before the next one. A set of tools takes what those of it take that are on.
+ * One row for each source and each tool, the largest first. All of it is told by the server and nothing by the envelope, which shows an
+ * earlier request: what was just turned off can be turned on again before the next one, and what goes with it (a frame, lines and
+ * rules in the system prompt) depends on what else is on by now.
  */
-export function switchRows(envelope: Envelope, branches: readonly Branch[], { sources, tools }: Switchable): SwitchRow[] {
-  const found = branches.flatMap((branch) => branch.sources);
-  const ofSource = (id: string) => {
-    const isIt = (it: { switch?: Switch }) => it.switch?.type === "source" && it.switch.sourceId === id;
-    return (found.find(isIt) ?? found.flatMap((source) => source.items).find(isIt))?.tokens;
-  };
-  const listedTools = branches.filter(({ kind }) => kind === "tool_overview").flatMap((branch) => branch.sources.flatMap((source) => source.items));
-  const lines = toolLines(envelope);
-  const active = tools.filter((tool) => tool.active ?? true).map((tool) => tool.name);
-  const isSetOn = (tool: ListedTool) => sources.find(({ sourceId }) => sourceId === `tools:${tool.source}`)?.enabled ?? true;
-  // What was not sent has at least its name and its description.
-  const ofTool = ({ name, description }: ListedTool): Taken => {
-    const item = listedTools.find((one) => one.name === name);
-    const line = lines.get(name);
-    return item === undefined ? { tokens: estimated(name + description), isLeast: true } : { tokens: item.tokens + (line ?? 0), isLeast: line !== undefined };
-  };
-  const ofSet = (sourceId: string, told: number | undefined): Taken => {
-    const set = tools.filter((tool) => `tools:${tool.source}` === sourceId && active.includes(tool.name));
-    const taken = set.map(ofTool);
-    const isSent = set.every(({ name }) => listedTools.some((item) => item.name === name));
-    return isSent || told === undefined ? { tokens: taken.reduce((sum, one) => sum + one.tokens, 0), isLeast: taken.some((one) => one.isLeast) } : { tokens: told, isLeast: true };
-  };
+export function switchRows({ sources, tools }: Switchable): SwitchRow[] {
+  const active = tools.filter(isActive).map((tool) => tool.name);
+  const isSetOn = (tool: ListedTool) => sources.find(({ sourceId }) => sourceId === setOf(tool))?.enabled ?? true;
+  const files = shortest(sources.flatMap(({ kind, path }) => (kind === "memory" && path !== undefined ? [path] : [])));
   const rows = [
-    ...sources.map(({ sourceId, kind, name, enabled, tokens: told }): SwitchRow => {
+    ...sources.map(({ sourceId, kind, name, path, enabled, tokens }): SwitchRow => {
       const change = { type: "source", sourceId, enabled: !enabled } as const;
-      const taken = kind === "tools" && tools.length > 0 ? ofSet(sourceId, told?.count) : { tokens: ofSource(sourceId) ?? told?.count, isLeast: false };
-      return { key: sourceId, kind: KIND_OF[kind], name, isOn: enabled, ...taken, change };
+      return { key: sourceId, kind: KIND_OF[kind], name: files.get(path ?? "") ?? name, isOn: enabled, tokens, change };
     }),
     ...tools.filter(isSetOn).map((tool): SwitchRow => {
-      const { name } = tool;
-      const isOn = active.includes(name);
-      const others = active.filter((one) => one !== name);
-      const change: Switch = { type: "tools", tools: isOn ? others : [...others, name] };
-      return { key: `tool ${name}`, kind: "tool_overview", name, isOn, ...ofTool(tool), change };
+      const { name, tokens } = tool;
+      return { key: `tool ${name}`, kind: "tool_overview", name, isOn: isActive(tool), tokens, change: switchOfTool(tool, active) };
     }),
   ];
-  return rows.sort((one, other) => (other.tokens ?? 0) - (one.tokens ?? 0) || (one.key < other.key ? -1 : 1));
+  return rows.sort((one, other) => (other.tokens?.count ?? 0) - (one.tokens?.count ?? 0) || (one.key < other.key ? -1 : 1));
 }
 
-interface Taken {
-  tokens: number;
-  isLeast: boolean;
+function isActive(tool: ListedTool): boolean {
+  return tool.active ?? true;
 }
 
-/**
- * What the lines take that the system prompt has of tools, by their names. Rules that come with a tool stand among others, and go with it
- * as well; which they are is not told.
- */
-function toolLines(envelope: Envelope): Map<string, number> {
-  const found = new Map<string, number>();
-  for (const { segment } of entries(envelope)) {
-    if (segment.kind === "system_prompt" && ours(segment).id === "system/tools") {
-      const lines = sent(segment).split("\n");
-      divide(tokens(segment).count, lines.map(weight)).forEach((share, index) => {
-        const name = /^- ([^\s:]+): /.exec(lines[index] ?? "")?.[1];
-        if (name !== undefined) {
-          found.set(name, share);
-        }
-      });
-    }
-  }
-  return found;
+/** The source that a tool is switched with. */
+function setOf({ sourceId, source }: ListedTool): string {
+  return sourceId ?? `tools:${source ?? "builtin"}`;
+}
+
+function switchOfTool(tool: ListedTool, active: readonly string[]): Switch {
+  const others = active.filter((one) => one !== tool.name);
+  return { type: "tools", tools: isActive(tool) ? others : [...others, tool.name] };
+}
+
+/** Context files are called by their paths. */
+function pathsOf(segment: Segment): string[] {
+  const { origin } = ours(segment);
+  return segment.kind === "memory" && origin?.from === "file" ? segment.items.flatMap(({ title }) => (title === origin.path ? [title] : [])) : [];
 }
 
 function itemsOf(segment: Segment, index: number, switchable: Switchable, name: string): Item[] {
@@ -190,7 +165,7 @@ function listed(segment: Segment): { name: string; weight: number }[] | undefine
     case "memory":
       return segment.items.map((item) => ({ name: item.title, weight: weight(item.title + item.content) }));
     case "skills":
-      return segment.items.map((item) => ({ name: item.name, weight: weight(item.name + item.description) }));
+      return segment.items.map((item, place) => ({ name: item.name, weight: weight(item.name + item.description + markupOf(segment, place)) }));
     case "tool_overview":
       return segment.items.map((item) => {
         const parameters = item.schema === undefined ? item.parameters : JSON.stringify(item.schema);
@@ -199,6 +174,17 @@ function listed(segment: Segment): { name: string; weight: number }[] | undefine
     default:
       return undefined;
   }
+}
+
+/** What is written around the name and the description of a skill, such as where it lies: it belongs to the line on which it stands. */
+function markupOf(segment: Of<"skills">, place: number): string {
+  const { frame } = ours(segment);
+  if (frame?.length !== segment.items.length * 2 + 1) {
+    return "";
+  }
+  const [before = "", between = "", behind = ""] = frame.slice(place * 2);
+  const end = behind.indexOf("\n");
+  return before.slice(before.lastIndexOf("\n") + 1) + between + (end === -1 ? behind : behind.slice(0, end));
 }
 
 /** The tokens of the things that a segment lists; their sum is that of the segment. */
@@ -269,30 +255,22 @@ export function begin(text: string, length: number): string {
   return characters.length <= length ? line : `${characters.slice(0, length - 1).join("")}…`;
 }
 
-function switchOfSource(segment: Segment, { sources }: Switchable): Switch | undefined {
-  const { id, origin } = ours(segment);
-  const wanted = () => {
-    switch (segment.kind) {
-      case "memory":
-        return id?.replace(/^system\//, "");
-      case "tool_overview":
-        switch (origin?.from) {
-          case "built_in":
-            return "tools:builtin";
-          case "extension":
-            return `tools:${origin.id}`;
-          case "mcp":
-            return `tools:${origin.server}`;
-          default:
-            return undefined;
-        }
-      default:
-        return undefined;
-    }
-  };
-  const sourceId = wanted();
+function switchOfSource(segment: Segment, { sources, tools }: Switchable): Switch | undefined {
+  const sourceId = sourceIdOf(segment, tools);
   const found = sources.find((source) => source.sourceId === sourceId);
   return found && { type: "source", sourceId: found.sourceId, enabled: !found.enabled };
+}
+
+function sourceIdOf(segment: Segment, tools: readonly ListedTool[]): string | undefined {
+  if (segment.kind === "memory") {
+    return ours(segment).id?.replace(/^system\//, "");
+  }
+  if (segment.kind !== "tool_overview") {
+    return undefined;
+  }
+  const names = new Set(segment.items.map(({ name }) => name));
+  const tool = tools.find(({ name }) => names.has(name));
+  return tool === undefined ? undefined : setOf(tool);
 }
 
 /** What can be done with each of the things that a segment lists, by their names. */
@@ -307,12 +285,11 @@ function switcher(segment: Segment, { sources, tools }: Switchable): (name: stri
       };
     }
     case "tool_overview": {
-      const active = tools.filter((tool) => tool.active ?? true).map((tool) => tool.name);
-      const listedTools = new Set(tools.map((tool) => tool.name));
+      const active = tools.filter(isActive).map((tool) => tool.name);
+      const byName = new Map(tools.map((tool) => [tool.name, tool]));
       return (name) => {
-        const isActive = active.includes(name);
-        const change: Switch = { type: "tools", tools: isActive ? active.filter((tool) => tool !== name) : [...active, name] };
-        return listedTools.has(name) ? { change, isOff: !isActive } : undefined;
+        const tool = byName.get(name);
+        return tool && { change: switchOfTool(tool, active), isOff: !isActive(tool) };
       };
     }
     case "memory": {
