@@ -5,7 +5,7 @@
 
 use std::ops::AddAssign;
 
-use wasmparser::{FunctionBody, Operator, Parser, Payload};
+use wasmparser::{BinaryReaderError, FunctionBody, Operator, Parser, Payload};
 
 /// Most of everything that is compiled: several times of what is largest in components with a whole interpreter for Python or
 /// JavaScript in them (18 MB; 20 000 functions, of which one has 430 kB, and one 480 locals).
@@ -84,17 +84,17 @@ pub fn outline(bytes: &[u8]) -> Result<Outline, OutlineFault> {
     within(bytes.len() as u64, BYTES, |found| Excess::Bytes { found })?;
     let (mut outline, mut amount, mut depth) = (Outline::default(), Amount::default(), 0_usize);
     for payload in Parser::new(0).parse_all(bytes) {
-        match payload.map_err(invalid)? {
+        match payload? {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if depth == 0 => {
                 for import in section {
-                    outline.imports.push(import.map_err(invalid)?.name.name.to_owned());
+                    outline.imports.push(import?.name.name.to_owned());
                 }
             }
             Payload::ComponentExportSection(section) if depth == 0 => {
                 for export in section {
-                    outline.exports.push(export.map_err(invalid)?.name.name.to_owned());
+                    outline.exports.push(export?.name.name.to_owned());
                 }
             }
             Payload::CodeSectionEntry(body) => {
@@ -113,8 +113,8 @@ pub fn outline(bytes: &[u8]) -> Result<Outline, OutlineFault> {
 /// How many local variables a function has.
 fn locals(body: &FunctionBody<'_>) -> Result<u64, OutlineFault> {
     let mut locals = 0_u64;
-    for group in body.get_locals_reader().map_err(invalid)? {
-        locals += u64::from(group.map_err(invalid)?.0);
+    for group in body.get_locals_reader()? {
+        locals += u64::from(group?.0);
     }
     within(locals, LOCALS, |found| Excess::Locals { found })?;
     Ok(locals)
@@ -130,10 +130,10 @@ fn followed(body: &FunctionBody<'_>, locals: u64) -> Result<u64, OutlineFault> {
 
 /// Looks how many values come together in a function, at most.
 fn check_merged(body: &FunctionBody<'_>, locals: u64) -> Result<(), OutlineFault> {
-    let mut operators = body.get_operators_reader().map_err(invalid)?;
+    let mut operators = body.get_operators_reader()?;
     let (mut frames, mut sets, mut merged, mut carried) = (Vec::new(), 0_u64, 0_u64, 0_u64);
     while !operators.eof() {
-        match operators.read().map_err(invalid)? {
+        match operators.read()? {
             Operator::Block { .. } | Operator::Loop { .. } | Operator::If { .. } | Operator::TryTable { .. } => {
                 frames.push(Frame { sets, ways: 1 });
             }
@@ -146,7 +146,7 @@ fn check_merged(body: &FunctionBody<'_>, locals: u64) -> Result<(), OutlineFault
             | Operator::BrOnCastFail { relative_depth, .. } => lead(&mut frames, relative_depth),
             Operator::BrTable { targets } => {
                 for target in targets.targets().chain([Ok(targets.default())]) {
-                    lead(&mut frames, target.map_err(invalid)?);
+                    lead(&mut frames, target?);
                 }
             }
             // The last one closes the function.
@@ -173,8 +173,10 @@ fn lead(frames: &mut [Frame], depth: u32) {
     }
 }
 
-fn invalid(error: wasmparser::BinaryReaderError) -> OutlineFault {
-    OutlineFault::Invalid { problem: error.to_string() }
+impl From<BinaryReaderError> for OutlineFault {
+    fn from(error: BinaryReaderError) -> Self {
+        Self::Invalid { problem: error.to_string() }
+    }
 }
 
 fn within(found: u64, most: u64, excess: impl FnOnce(u64) -> Excess) -> Result<(), Excess> {

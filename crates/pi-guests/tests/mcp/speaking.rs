@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    house::{House, Plan, start},
+    house::{Plan, start},
     http::Behind,
 };
 
