@@ -113,7 +113,7 @@ fn is_below(path: &Path, folder: Option<&Path>) -> bool {
 }
 
 /// Which file it is, whatever it is called: links give it other names.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     #[cfg(unix)]
     device: u64,
@@ -241,6 +241,11 @@ fn is_exactly(_folder: &Dir, path: &Path) -> io::Result<bool> {
 pub(crate) fn is_lost(berth: &Berth) -> bool {
     let was_there = berth.mark.modified.is_some();
     was_there && berth.file.as_deref().is_some_and(|file| !Path::new(file).exists())
+}
+
+/// The folder that holds the file of a session, if it is there.
+pub(crate) fn folder(berth: &Berth) -> Option<Identity> {
+    Identity::at(Path::new(berth.file.as_deref()?).parent()?)
 }
 
 /// What can be told about a session that is not loaded, by a look into its file. Of one that leads elsewhere by now nothing is

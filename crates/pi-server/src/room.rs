@@ -158,6 +158,8 @@ struct Stage {
     berth: Berth,
     /// How its file is as the journal has it.
     kept_mark: Mark,
+    /// The folder of its file, when that was first seen there by this session.
+    folder: Option<places::Identity>,
     session: Option<Session>,
     /// Signalled when another session comes into its place: what happens in it is carried to nobody any more.
     left: CancellationToken,
@@ -220,6 +222,7 @@ impl Room {
             id,
             stage: RwLock::new(Stage {
                 kept_mark: berth.mark,
+                folder: None,
                 berth,
                 session: None,
                 left: CancellationToken::new(),
@@ -432,6 +435,7 @@ impl Room {
             std::mem::replace(&mut stage.left, is_left.clone()).cancel();
             stage.berth.file = file.as_deref().map(shown);
             stage.berth.mark = mark;
+            stage.folder = mark.modified.and_then(|_| places::folder(&stage.berth));
             stage.commands = commands;
             stage.session.replace(session.clone())
         };
@@ -465,13 +469,15 @@ impl Room {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Its file, if that was taken away while the session is loaded. Looks at the disk.
+    /// Its file, if that was taken away while the session is loaded. Where another folder stands in the place of its own nobody
+    /// did: what is said is written to where it went. Looks at the disk.
     pub fn lost_file(&self) -> Option<String> {
-        let berth = {
+        let (berth, own) = {
             let stage = self.stage();
-            stage.session.is_some().then(|| stage.berth.clone())
+            stage.session.is_some().then(|| (stage.berth.clone(), stage.folder.clone()))?
         };
-        berth.filter(places::is_lost)?.file
+        let is_elsewhere = || own.is_some_and(|own| places::folder(&berth).is_some_and(|found| found != own));
+        (places::is_lost(&berth) && !is_elsewhere()).then_some(berth.file)?
     }
 
     /// Whether somebody else made the session's file another one while it was not loaded. Says so once.
@@ -514,6 +520,9 @@ impl Room {
         // Of a file that somebody took away it must be known that there was one.
         let mark = Mark { modified: mark.modified.or(stage.berth.mark.modified), ..mark };
         stage.berth.mark = mark;
+        if stage.folder.is_none() && mark.modified.is_some() {
+            stage.folder = places::folder(&stage.berth);
+        }
         Ok((std::mem::replace(&mut stage.kept_mark, mark) != mark).then(|| stage.berth.clone()))
     }
 
