@@ -572,6 +572,7 @@ fn read_lines(file: &Path) -> Vec<Value> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "somebody else removes the file")]
 fn session_whose_file_is_deleted_in_its_first_run_is_told_of_what_became_of_it() {
     let serving = Serving::start(Script::new().then(Answer::new().text("Thinking").hold().text(" done.").reply()));
     serving.block_on(async {
