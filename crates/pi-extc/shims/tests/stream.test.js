@@ -127,6 +127,27 @@ story("a duplex has two halves", async ({ Duplex }) => {
   stream.end("in");
   return [text(await stream.toArray()), got, stream instanceof Duplex];
 });
+for (const way of ["iterated", "told", "asked"]) {
+  story(`a stream that keeps nothing in store, as got's: ${way}`, async ({ Duplex, Readable }) => {
+    const seen = [];
+    let count = 0;
+    const source = new Readable({ read() { setTimeout(() => this.push(++count === 1 ? "chunk" : null), 2); } });
+    let isWanted = false;
+    const stream = new Duplex({ autoDestroy: false, highWaterMark: 0, write: (chunk, encoding, done) => done(), read() {
+      isWanted = source.readableLength === 0;
+      for (let part = source.read(); part !== null; part = source.read()) this.push(part);
+    } });
+    source.on("readable", () => { if (isWanted) stream._read(); }).on("end", () => stream.push(null));
+    if (way === "iterated") for await (const part of stream) seen.push(String(part));
+    else {
+      const ended = new Promise((resolve) => stream.on("end", resolve));
+      if (way === "told") stream.on("data", (part) => seen.push(String(part)));
+      else stream.on("readable", () => { for (let part = stream.read(); part !== null; part = stream.read()) seen.push(String(part)); });
+      await ended;
+    }
+    return seen;
+  });
+}
 story("streams go to those of the web and back", async ({ Duplex, PassThrough, Readable, Writable }) => {
   const got = [];
   const seen = [];

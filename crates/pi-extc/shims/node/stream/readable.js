@@ -155,7 +155,7 @@ extend(Readable.prototype, {
     const state = this._readableState;
     state.didRead = true;
     if (count === 0 && state.length > 0) return null;
-    if (state.length < state.highWaterMark) pull(this);
+    if (state.length === 0 || state.length < state.highWaterMark) pull(this);
     if (state.length === 0) {
       maybeEnd(this);
       return null;
