@@ -372,8 +372,11 @@ impl Hall {
 pub(crate) async fn close(rooms: &[Arc<Room>]) {
     let loaded = rooms.iter().filter_map(|room| room.loaded());
     let mut closing: JoinSet<_> = loaded.map(|session| async move { session.close().await }).collect();
-    // One that has ended is closed.
-    while closing.join_next().await.is_some() {}
+    while let Some(closed) = closing.join_next().await {
+        if let Err(panic) = closed {
+            tracing::error!(%panic, "a session fell while it was closed");
+        }
+    }
 }
 
 /// Whether a command can make the file of its session longer.

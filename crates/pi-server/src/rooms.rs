@@ -33,7 +33,7 @@ pub struct Rooms {
 }
 
 /// How often something happened that somebody wants to know of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edition(u64);
 
 /// Where sessions say that something happened to them. Cheap to clone.

@@ -155,7 +155,7 @@ fn envelope_of(viewed: Option<(Index, Disk)>, request: Option<&str>) -> Result<E
 }
 
 /// What the model was shown in every request of a session, the oldest first, as a list with one on each line. No more are added
-/// when the text has more bytes than that; what it is then is no list.
+/// when the text has more bytes than that: a longer one is not all of them.
 pub fn list(path: &Path, most: usize) -> Result<String, ExportError> {
     list_of(sidecar::view(path)?, most)
 }

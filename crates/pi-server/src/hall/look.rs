@@ -15,7 +15,7 @@ use pi_wire::{
     },
 };
 
-use super::{Hall, Outcome, now, told, unwritten};
+use super::{Hall, Outcome, now, told};
 use crate::{
     connection::Identity,
     journal::{DAMAGED, Filter, GONE, JournalError, Shortened, Shortening, Told, audit::hexadecimal},
@@ -65,7 +65,7 @@ impl Hall {
         if has_open_bash_circuit {
             issues.push("shell commands time out; their circuit is open".to_owned());
         }
-        issues.extend(unwritten::issues(&self.unwritten.find(&self.rooms).await));
+        issues.extend(self.unwritten.find(&self.rooms).await.issues());
         Health { healthy: issues.is_empty(), issues, has_open_circuit: !open.is_empty(), has_open_bash_circuit }
     }
 
@@ -96,7 +96,7 @@ impl Hall {
                 global_count: self.rates.used(),
                 global_limit: self.settings.rates.global.get().into(),
             },
-            stores: self.stores(load.as_ref(), number(self.unwritten.find(&self.rooms).await.len())),
+            stores: self.stores(load.as_ref(), number(self.unwritten.find(&self.rooms).await.count())),
             circuit_breakers: self.workshop.circuits(),
             bash_circuit_breaker: self.bash.metrics(now()),
             metrics: None,

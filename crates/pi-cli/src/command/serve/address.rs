@@ -108,10 +108,14 @@ pub(super) fn warn(at: SocketAddr, console: &mut Console) {
 }
 
 /// Where browsers of this machine are led to. Cookies know no ports, only names: whoever gave the server a name of its own below
-/// `localhost`, which leads nowhere else, keeps its cookies from other programs here.
+/// `localhost`, which leads nowhere else, keeps its cookies from other programs here. Such a name leads to `127.0.0.1` or `::1`, and to
+/// no other address of the loopback range.
 pub(super) fn for_browsers(at: SocketAddr, settings: &Settings) -> String {
-    let own = settings.hosts.iter().find(|name| name.to_ascii_lowercase().ends_with(".localhost"));
-    match own.filter(|_| at.ip().is_loopback()) {
+    let leads_here = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)].contains(&at.ip());
+    let port = format!(":{}", at.port());
+    let names = settings.hosts.iter().map(|host| host.strip_suffix(port.as_str()).unwrap_or(host));
+    let own = names.into_iter().find(|name| name.to_ascii_lowercase().ends_with(".localhost"));
+    match own.filter(|_| leads_here) {
         Some(name) => format!("http://{name}:{}", at.port()),
         None => format!("http://{at}"),
     }
