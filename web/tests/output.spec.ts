@@ -38,7 +38,7 @@ test("output that is gone says so", async ({ page, desk }) => {
   await desk.say(page, `!rm ${file}`);
   await expect(shell).toHaveCount(2);
   await shell.first().getByRole("button", { name: "Show all of the output" }).click();
-  await expect(shell.first().getByRole("alert")).toContainText("run the command again");
+  await expect(shell.first().getByRole("alert")).toContainText("Run the command again");
 });
 
 test("a file that is written over shows what changed", async ({ page, desk }) => {

@@ -83,6 +83,8 @@ export class Conversation {
   private opening: Promise<void> = Promise.resolve();
   /** Somebody compacts from here: the answer says how that ended, and the event nothing more. */
   private isCompactedHere = false;
+  /** A compaction that was asked for here has no answer yet. */
+  private asksForCompaction = false;
   private leave: (() => Promise<void>) | undefined;
   /** Older messages are on their way. */
   private older: Promise<void> | undefined;
@@ -366,6 +368,7 @@ export class Conversation {
   async compact(words: string): Promise<void> {
     this.isCompacting = true;
     this.isCompactedHere = true;
+    this.asksForCompaction = true;
     const done = await this.try(async () => {
       const made = await this.session.request({ type: "compact", ...(words === "" ? {} : { customInstructions: words }) }).catch(unlessNothing);
       if (made === undefined) {
@@ -374,6 +377,7 @@ export class Conversation {
       }
       return made;
     });
+    this.asksForCompaction = false;
     this.isCompacting = false;
     await this.reload();
     if (done !== undefined) {
@@ -544,6 +548,8 @@ export class Conversation {
         void this.readRequests();
         return;
       case "auto_compaction_start":
+        // What failed before it began has no end by which it would be forgotten.
+        this.isCompactedHere &&= this.asksForCompaction;
         this.isCompacting = true;
         return;
       case "auto_compaction_end": {

@@ -13,7 +13,7 @@ export type Form = (typeof FORMS)[number];
 export async function download(source: { session: string } | { file: string }, form: Form): Promise<string> {
   const answer = await fetch(`/export?${new URLSearchParams({ ...source, form }).toString()}`);
   if (!answer.ok) {
-    throw new Error(await reasonOf(answer));
+    throw new Error(await reasonOf(answer, { 413: "error.tooLarge", 503: "error.downloads" }));
   }
   const name = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition") ?? "")?.[1] ?? `session.${form}`;
   const address = URL.createObjectURL(await answer.blob());
@@ -34,21 +34,18 @@ export function outputAddress(session: string, path: string): string {
 export async function fetchOutput(address: string): Promise<string> {
   const answer = await fetch(address);
   if (!answer.ok) {
-    throw new Error(await reasonOf(answer));
+    throw new Error(await reasonOf(answer, { 410: "error.removed", 413: "error.outputTooLarge", 503: "error.downloads" }));
   }
   return answer.text();
 }
 
-/** What is told by its status alone. */
-const BY_STATUS: Partial<Record<number, TextKey>> = { 410: "error.removed", 413: "error.tooLarge", 503: "error.downloads" };
-
-/** Why the server did not do it, and what to do. */
-export async function reasonOf(answer: Response): Promise<string> {
+/** Why the server did not do it, and what to do. `byStatus` has what is told by its status alone, which depends on what was asked for. */
+export async function reasonOf(answer: Response, byStatus: Partial<Record<number, TextKey>> = {}): Promise<string> {
   const told: unknown = await answer.json().catch(() => undefined);
   const words = (name: string) => (typeof told === "object" && told !== null && name in told ? String((told as Record<string, unknown>)[name] ?? "") : "");
-  const byStatus = BY_STATUS[answer.status];
-  if (byStatus !== undefined) {
-    return t(byStatus);
+  const known = byStatus[answer.status];
+  if (known !== undefined) {
+    return t(known);
   }
   const { text, hint } = errorWords({ error: words("error"), hint: words("hint"), code: words("code") });
   return [text, hint].filter((one) => one !== "").map(ended).join(" ") || `HTTP ${answer.status}`;
