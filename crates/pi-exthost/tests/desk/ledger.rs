@@ -182,7 +182,7 @@ async fn secrets_contents_and_parameters_are_not_written() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn flood_of_notes_is_bounded_and_counted() {
-    let allowance = Allowance { lines: Pace { most: 10, span: std::time::Duration::from_secs(3600) }, bytes: 100 };
+    let allowance = Allowance { lines: Pace { most: 10, span: Duration::from_secs(3600) }, bytes: 100 };
     let stage = written(Plan { allowance, ..Plan::default() }, 50).await;
     stage.ask("log", json!({ "level": "info", "event": "x", "message": "y".repeat(5000) })).await;
     stage.desk.events().settle();
@@ -213,7 +213,7 @@ async fn calls_are_refused_while_nothing_can_be_written_and_nothing_is_lost() {
     fs::rename(&away, &folder).expect("it is back");
     let healed = tokio::time::timeout(AGES, async {
         while note().await.error.is_some() {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     });
     healed.await.expect("it goes on");
