@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    future::pending,
     sync::{Arc, PoisonError},
 };
 
@@ -74,12 +75,14 @@ impl Shared {
     /// Counts, for whoever waits for the server, the time in which its questions lie before a person. Ends when it is dropped.
     pub(super) async fn count_people(&self, stopwatch: &Stopwatch) -> Infallible {
         let mut asking = self.asking.subscribe();
-        loop {
-            // The sender is ours.
-            let _ = asking.wait_for(|count| *count > 0).await;
+        while asking.wait_for(|count| *count > 0).await.is_ok() {
             let _attending = stopwatch.attend();
-            let _ = asking.wait_for(|count| *count == 0).await;
+            if asking.wait_for(|count| *count == 0).await.is_err() {
+                break;
+            }
         }
+        // The sender is ours; without it nobody asks any more.
+        pending().await
     }
 
     async fn ask(&self, message: String, wanted: Wanted) -> Elicited {
