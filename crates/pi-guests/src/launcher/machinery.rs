@@ -22,7 +22,7 @@ pub(super) struct Machinery {
     /// A lock and no task: whoever compiles holds no task up, and this is held for a look.
     compiling: Mutex<Vec<Compiling>>,
     /// Held by whoever compiles a component, by the hash of its artifact: whoever comes second finds what came of it. Nothing lies
-    /// behind it, and all wait on threads of their own.
+    /// behind it, and all wait on threads of their own. None is kept that nobody holds or waits for.
     turns: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
 }
 
@@ -33,6 +33,13 @@ pub struct Compiling {
     pub name: String,
     /// Where it was found.
     pub path: PathBuf,
+}
+
+/// Somebody compiles a component, or waits for another to do so.
+struct Turn<'a> {
+    machinery: &'a Machinery,
+    hash: Digest,
+    lock: Arc<Mutex<()>>,
 }
 
 /// Something is being compiled as long as this lives.
@@ -69,8 +76,8 @@ impl Machinery {
         memory: usize,
         cache: &Cache,
     ) -> Result<(Machine, Code), PieceFault> {
-        let turn = Arc::clone(lock(&self.turns).entry(*piece.hash()).or_default());
-        let _turn = lock(&turn);
+        let turn = self.turn(*piece.hash());
+        let _mine = lock(&turn.lock);
         let (machine, known) = self.look(piece.hash(), memory)?;
         if let Some(code) = known {
             return Ok((machine, code));
@@ -78,8 +85,10 @@ impl Machinery {
         let code = match Code::kept(&machine, piece, Some(cache))? {
             Some(code) => code,
             None => {
-                let _work = self.begin(Compiling { name: piece.name().to_owned(), path: path.to_owned() });
-                Code::compile(&machine, piece, Some(cache))?
+                let work = self.begin(Compiling { name: piece.name().to_owned(), path: path.to_owned() });
+                let code = Code::compile(&machine, piece, Some(cache))?;
+                tracing::info!(extension = work.compiling.name, "compiled");
+                code
             }
         };
         self.keep(&machine, *piece.hash(), &code);
@@ -89,6 +98,11 @@ impl Machinery {
     /// What is being compiled now, in the order in which that began.
     pub(super) fn compiling(&self) -> Vec<Compiling> {
         lock(&self.compiling).clone()
+    }
+
+    fn turn(&self, hash: Digest) -> Turn<'_> {
+        let lock = Arc::clone(lock(&self.turns).entry(hash).or_default());
+        Turn { machinery: self, hash, lock }
     }
 
     fn begin(&self, compiling: Compiling) -> Work<'_> {
@@ -124,9 +138,18 @@ impl Machinery {
     }
 }
 
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut turns = lock(&self.machinery.turns);
+        // Ours and that of the table: others are taken while the table is locked.
+        if Arc::strong_count(&self.lock) <= 2 {
+            turns.remove(&self.hash);
+        }
+    }
+}
+
 impl Drop for Work<'_> {
     fn drop(&mut self) {
-        tracing::info!(extension = self.compiling.name, "compiled");
         let mut compiling = lock(&self.machinery.compiling);
         if let Some(place) = compiling.iter().position(|one| *one == self.compiling) {
             compiling.remove(place);
@@ -136,4 +159,32 @@ impl Drop for Work<'_> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turn_is_kept_as_long_as_somebody_has_it_or_waits() {
+        let (machinery, hash) = (Machinery::default(), Digest::of(b"code"));
+        let kept = || lock(&machinery.turns).len();
+        let (first, second) = (machinery.turn(hash), machinery.turn(hash));
+        assert!(Arc::ptr_eq(&first.lock, &second.lock));
+        drop(first);
+        assert_eq!(kept(), 1, "another waits");
+        drop(second);
+        assert_eq!(kept(), 0);
+    }
+
+    #[test]
+    fn nothing_is_left_of_what_cannot_be_compiled() {
+        let (machinery, folder) = (Machinery::default(), tempfile::tempdir().expect("a folder"));
+        let cache = Cache::open(folder.path()).expect("a cache");
+        // A component, in which there is nobody to call.
+        let piece = Piece::bare("x", b"\0asm\x0d\0\x01\0");
+        let fault = machinery.prepare(piece, Path::new("x.wasm"), 1 << 20, &cache).err();
+        assert!(matches!(fault, Some(PieceFault::Code(CodeFault::Uncalled))), "{fault:?}");
+        assert_eq!((lock(&machinery.turns).len(), machinery.compiling()), (0, Vec::new()));
+    }
 }
