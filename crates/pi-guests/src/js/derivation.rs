@@ -46,6 +46,15 @@ impl Fault {
     }
 }
 
+/// Why rounds over a password give no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unmade {
+    /// There is no such digest.
+    NoDigest,
+    /// The time of the guest was over.
+    Interrupted,
+}
+
 /// The native functions `pbkdf2` and `scrypt`.
 pub(super) fn functions<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Room>) -> JsResult<()> {
     let here = Rc::clone(room);
@@ -58,11 +67,12 @@ pub(super) fn functions<'js>(ctx: &Ctx<'js>, native: &Object<'js>, room: &Rc<Roo
           -> JsResult<TypedArray<'js, u8>> {
         let (password, salt) = (bytes_of(&ctx, &password)?, bytes_of(&ctx, &salt)?);
         has_room(&ctx, &here, length)?;
-        let made = pbkdf2(&algorithm, &password, &salt, rounds, length, || here.fuse.is_blown())
-            .ok_or_else(|| Exception::throw_range(&ctx, &format!("there is no digest {algorithm}")))?;
-        // What stopped it stops whatever catches this as well.
-        let key = made.ok_or_else(|| Exception::throw_internal(&ctx, "interrupted"))?;
-        TypedArray::new_copy(ctx, key)
+        match pbkdf2(&algorithm, &password, &salt, rounds, length, || here.fuse.is_blown()) {
+            Ok(key) => TypedArray::new_copy(ctx, key),
+            Err(Unmade::NoDigest) => Err(Exception::throw_range(&ctx, &format!("there is no digest {algorithm}"))),
+            // What stopped it stops whatever catches this as well.
+            Err(Unmade::Interrupted) => Err(Exception::throw_internal(&ctx, "interrupted")),
+        }
     };
     native.set("pbkdf2", Function::new(ctx.clone(), derive)?)?;
 
@@ -98,7 +108,7 @@ fn has_room(ctx: &Ctx<'_>, room: &Room, length: usize) -> JsResult<()> {
     Ok(())
 }
 
-/// The key by RFC 8018; nothing if there is no such digest, and no key if it was stopped.
+/// The key by RFC 8018.
 fn pbkdf2(
     algorithm: &str,
     password: &[u8],
@@ -106,9 +116,9 @@ fn pbkdf2(
     rounds: u32,
     length: usize,
     is_stopped: impl Fn() -> bool,
-) -> Option<Option<Vec<u8>>> {
-    with_digest!(algorithm, Hash => {
-        let keyed = Hmac::<Hash>::new_from_slice(password).ok()?;
+) -> Result<Vec<u8>, Unmade> {
+    let key = with_digest!(algorithm, Hash => {
+        let keyed = Hmac::<Hash>::new_from_slice(password).expect("an HMAC takes keys of any length");
         let mut key = Vec::with_capacity(length);
         for index in 1_u32.. {
             if key.len() >= length {
@@ -119,19 +129,20 @@ fn pbkdf2(
             let mut block = last;
             for round in 1..rounds {
                 if round.is_multiple_of(ROUNDS) && is_stopped() {
-                    return Some(None);
+                    return Err(Unmade::Interrupted);
                 }
                 last = keyed.clone().chain_update(last).finalize().into_bytes();
                 block.iter_mut().zip(&last).for_each(|(byte, other)| *byte ^= other);
             }
             if is_stopped() {
-                return Some(None);
+                return Err(Unmade::Interrupted);
             }
             key.extend_from_slice(&block);
         }
         key.truncate(length);
-        Some(key)
-    })
+        key
+    });
+    key.ok_or(Unmade::NoDigest)
 }
 
 /// The key by RFC 7914.
@@ -173,21 +184,21 @@ mod tests {
     #[test]
     fn keys_of_passwords_are_those_of_everybody() {
         let key = |algorithm, rounds, length| {
-            pbkdf2(algorithm, b"password", b"salt", rounds, length, || false).flatten().map(|key| hex(&key))
+            pbkdf2(algorithm, b"password", b"salt", rounds, length, || false).map(|key| hex(&key))
         };
         // RFC 6070, and the same with SHA-256.
-        assert_eq!(key("sha1", 2, 20).as_deref(), Some("ea6c014dc72d6f8ccd1ed92ace1d41f0d8de8957"));
+        assert_eq!(key("sha1", 2, 20).as_deref(), Ok("ea6c014dc72d6f8ccd1ed92ace1d41f0d8de8957"));
         let long = "c5e478d59288c841aa530db6845c4c8d962893a001ce4e11a4963873aa98134a";
-        assert_eq!(key("sha256", 4096, 32).as_deref(), Some(long));
-        assert_eq!(key("sha256", 4096, 5).as_deref(), Some(&long[..10]));
-        assert_eq!(key("sha256", 1, 0).as_deref(), Some(""));
-        assert_eq!(key("crc32", 1, 8), None);
+        assert_eq!(key("sha256", 4096, 32).as_deref(), Ok(long));
+        assert_eq!(key("sha256", 4096, 5).as_deref(), Ok(&long[..10]));
+        assert_eq!(key("sha256", 1, 0).as_deref(), Ok(""));
+        assert_eq!(key("crc32", 1, 8), Err(Unmade::NoDigest));
     }
 
     #[test]
     fn rounds_end_when_the_time_is_over() {
-        assert_eq!(pbkdf2("sha256", b"", b"", u32::MAX, 32, || true), Some(None));
-        assert_eq!(pbkdf2("sha256", b"", b"", 1, 1 << 20, || true), Some(None));
+        assert_eq!(pbkdf2("sha256", b"", b"", u32::MAX, 32, || true), Err(Unmade::Interrupted));
+        assert_eq!(pbkdf2("sha256", b"", b"", 1, 1 << 20, || true), Err(Unmade::Interrupted));
     }
 
     #[test]
