@@ -46,7 +46,7 @@ export function checkCallback(value) {
 }
 
 const DIGESTS = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha512-224", "sha512-256"];
-export const getHashes = () => [...DIGESTS.filter((name) => !name.includes("-") || name.startsWith("sha512-")), ...DIGESTS.slice(0, 6).map((name) => `RSA-${name.toUpperCase()}`)];
+export const getHashes = () => [...DIGESTS, ...DIGESTS.slice(0, 6).map((name) => `RSA-${name.toUpperCase()}`)];
 
 /** The digest as the host names it, if there is one. */
 export function digestOf(name) {

@@ -240,8 +240,6 @@ export function createPublicKey(key) {
   return makeKey("public", inside);
 }
 
-/** A key object of what `crypto.subtle` read. */
-export const readKey = (given, wantsPrivate) => (wantsPrivate ? createPrivateKey(given) : createPublicKey(given));
 export { insideOf, makeKey };
 
 const PAIRS = {
