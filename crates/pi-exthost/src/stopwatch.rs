@@ -3,10 +3,7 @@
 use std::{
     fmt,
     future::pending,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -22,15 +19,23 @@ use tokio::{
 pub struct Stopwatch {
     /// Nothing for work that may take as long as it wants.
     limited: Option<Arc<Limited>>,
-    /// Microseconds for which a person was waited for.
-    attended: Arc<AtomicU64>,
+    /// A mutex and no message: waiting ends in `Drop`, which cannot wait itself, and it is held for a look.
+    attended: Arc<Mutex<Attended>>,
 }
 
 /// A person is waited for while this lives.
 #[must_use = "it counts until this is dropped"]
 pub struct Attending {
     since: Instant,
-    attended: Arc<AtomicU64>,
+    attended: Arc<Mutex<Attended>>,
+}
+
+/// For how long people were waited for.
+#[derive(Default)]
+struct Attended {
+    over: Duration,
+    /// Since when those are waited for who have not answered yet.
+    open: Vec<Instant>,
 }
 
 struct Limited {
@@ -66,12 +71,15 @@ impl Stopwatch {
 
     /// A person is asked on behalf of the guest. What it was asked for takes longer by that, and it is not busy.
     pub fn attend(&self) -> Attending {
-        Attending { since: Instant::now(), attended: Arc::clone(&self.attended) }
+        let since = Instant::now();
+        lock(&self.attended).open.push(since);
+        Attending { since, attended: Arc::clone(&self.attended) }
     }
 
-    /// For how long a person was waited for so far; twice where two were waited for at the same time.
+    /// For how long a person was waited for so far, and is now; twice where two are waited for at the same time.
     pub(crate) fn attended(&self) -> Duration {
-        Duration::from_micros(self.attended.load(Relaxed))
+        let (now, attended) = (Instant::now(), lock(&self.attended));
+        attended.open.iter().fold(attended.over, |sum, since| sum + (now - *since))
     }
 
     /// How long the work may take, if there is a limit.
@@ -116,7 +124,7 @@ impl Stopwatch {
 
 impl Limited {
     fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
-        look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut lock(&self.state))
     }
 }
 
@@ -144,9 +152,16 @@ impl Drop for Pause {
 
 impl Drop for Attending {
     fn drop(&mut self) {
-        let waited = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.attended.fetch_add(waited, Relaxed);
+        let mut attended = lock(&self.attended);
+        if let Some(place) = attended.open.iter().position(|since| *since == self.since) {
+            attended.open.swap_remove(place);
+        }
+        attended.over += self.since.elapsed();
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Stopwatch {
@@ -194,6 +209,7 @@ mod tests {
             sleep(Duration::from_secs(2)).await;
             let attending = stopwatch.clone().attend();
             sleep(Duration::from_secs(5)).await;
+            assert_eq!(stopwatch.attended(), Duration::from_secs(5), "also while it goes on");
             drop(attending);
             sleep(Duration::from_secs(2)).await;
             assert_eq!(stopwatch.attended(), Duration::from_secs(5));

@@ -215,9 +215,53 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        let took = self.began.elapsed().saturating_sub(self.stopwatch.attended());
+        let attended = self.stopwatch.attended();
+        if let Some(span) = self.span.take() {
+            span.abandon(attended);
+        }
+        let took = self.began.elapsed().saturating_sub(attended);
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.tally.asked.fetch_add(1, Relaxed);
         self.tally.micros.fetch_add(took, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pi_extproto::log::LogEvent;
+    use pi_policy::Moment;
+    use pi_redact::{Evidence, Options, Personal, Redactor};
+    use serde_json::Value;
+    use tokio::time::advance;
+
+    use super::*;
+    use crate::ledger::{self, reading};
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_is_dropped_while_a_person_is_asked_tells_how_long_that_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = Options { secrets: Vec::new(), evidence: Evidence::KeysAndShapes, personal: Personal::Keep };
+        let settings = ledger::Settings::new(folder.path().to_owned(), "s1");
+        let now = || Moment::from_unix_millis(0);
+        let ledger = Ledger::open(settings, Arc::new(Redactor::new(options)), now).expect("a ledger");
+        let witness = Witness { ledger: ledger.clone(), trace: None };
+        let (tally, stopwatch) = (Arc::default(), Stopwatch::unlimited());
+        let work = witness.of(&"g1".into(), Arc::clone(&tally)).command("go", "", &stopwatch);
+        advance(Duration::from_secs(2)).await;
+        let attending = stopwatch.attend();
+        advance(Duration::from_secs(30)).await;
+        drop((work, attending));
+        ledger.close().await.expect("it is written");
+
+        let mut entries = reading::read(folder.path(), "s1").expect("a ledger").entries.into_iter();
+        let end = entries.find(|entry| entry.event == LogEvent::SlashCommandEnd).and_then(|entry| entry.data);
+        let mut end = end.expect("it ended");
+        end.remove("chain");
+        let expected = json!({
+            "name": "go", "duration_ms": 32_000, "person_ms": 30_000, "is_error": true,
+            "error": { "message": "nobody waits for it any more" },
+        });
+        assert_eq!(Value::Object(end), expected);
+        assert_eq!(tally.read(), (1, Duration::from_secs(2)));
     }
 }

@@ -28,6 +28,9 @@ pub(super) const SLOW_EVENT: &str = "extension.slow";
 /// The event by which the log says that a guest was stopped.
 pub(super) const STOPPED_EVENT: &str = "extension.stopped";
 
+/// How work ends that nobody waits for any more.
+const ABANDONED: &str = "nobody waits for it any more";
+
 /// What a guest is doing when it asks or says something: the id by which lines are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Occasion {
@@ -203,6 +206,11 @@ impl Span {
         self.finish(error, attended);
     }
 
+    /// Nobody waits for it any more; a person was waited for until then as long as `attended` says.
+    pub fn abandon(mut self, attended: Duration) {
+        self.finish(Some(ABANDONED), attended);
+    }
+
     /// It takes longer than `after`, and goes on.
     pub fn is_slow(&self, after: Duration) {
         let WorkNote { occasion, name } = &*self.work;
@@ -223,7 +231,7 @@ impl Span {
 
 impl Drop for Span {
     fn drop(&mut self) {
-        self.finish(Some("nobody waits for it any more"), Duration::ZERO);
+        self.finish(Some(ABANDONED), Duration::ZERO);
     }
 }
 
