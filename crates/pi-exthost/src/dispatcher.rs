@@ -304,11 +304,11 @@ impl House {
         Arc::clone(counters.entry(who).or_default())
     }
 
-    /// The same of whoever had this name.
-    pub(crate) fn counted(&self, guest: &GuestId) -> Figures {
+    /// The same of one that need not be here.
+    pub(crate) fn counted(&self, guest: &GuestId, origins: &[String]) -> Figures {
+        let who = (guest.clone(), origins.to_vec());
         let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = counters.iter().filter(|((id, _), _)| id == guest);
-        own.map(|(_, counters)| counters.read()).max_by_key(|figures| figures.calls).unwrap_or_default()
+        counters.get(&who).map(|counters| counters.read()).unwrap_or_default()
     }
 
     /// The desk of a guest, as long as it is there.

@@ -169,6 +169,12 @@ impl Guests {
         Arc::clone(tallies.entry((id.clone(), path.to_owned())).or_default())
     }
 
+    /// How much was asked of a guest, and how long that took; nothing of one that never was here.
+    fn tallied(&self, id: &GuestId, path: &str) -> (u64, Duration) {
+        let tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
+        tallies.get(&(id.clone(), path.to_owned())).map(|tally| tally.read()).unwrap_or_default()
+    }
+
     /// Gives those who are here the places that `place_of` says; the others keep theirs.
     pub fn arrange(&self, place_of: impl Fn(&GuestId) -> Option<usize>) {
         let mut guests = self.guests.write().unwrap_or_else(PoisonError::into_inner);

@@ -697,7 +697,7 @@ impl Steward for Company {
                 let guest = guest.map(|place| running.swap_remove(place));
                 let (held_back, tokens) = (Self::held_back(&member, record.as_ref()), costs.get(&member.id).copied());
                 let is_here = guest.is_some() && member.phase == Phase::Running;
-                let past = (!is_here).then(|| self.guests.past(&member.id, &member.path()));
+                let past = (!is_here).then(|| self.guests.past(&member.id, &member.path(), &member.origins));
                 let mut one = member.told(guest.map(Extension::from));
                 one.figures = past.unwrap_or(one.figures);
                 one.problem = one.problem.or(held_back);

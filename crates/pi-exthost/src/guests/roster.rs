@@ -53,11 +53,12 @@ impl Guests {
         join_all(attached.iter().map(|attached| enrol(attached, house.as_ref()))).await
     }
 
-    /// What was counted in this session of one that is not here now, by its name and where it was loaded from.
-    pub fn past(&self, id: &GuestId, path: &str) -> Figures {
-        let (asked, busy) = self.tally_of(id, path).read();
+    /// What was counted in this session of one that is not here now, by its name and where it was loaded from: `path` as it
+    /// registered with it, and `origins` as grants name them.
+    pub fn past(&self, id: &GuestId, path: &str, origins: &[String]) -> Figures {
+        let (asked, busy) = self.tallied(id, path);
         let house = self.house.get().and_then(Weak::upgrade);
-        Figures { asked, busy, ..house.map(|house| house.counted(id)).unwrap_or_default() }
+        Figures { asked, busy, ..house.map(|house| house.counted(id, origins)).unwrap_or_default() }
     }
 
     /// Those that are on their way.

@@ -1,8 +1,8 @@
 //! Too many calls, too large, too long, given up.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use pi_exthost::{Identity, Limits, Terms, port::Settled};
+use pi_exthost::{Figures, Guests, Identity, Limits, Terms, port::Settled};
 use pi_extproto::{
     connector::{Call, data::Data, fs::FsCall, fs::WriteMode},
     host::{ErrorCode, HostCall},
@@ -231,6 +231,13 @@ async fn figures_go_on_when_a_guest_is_loaded_anew() {
     let before = stage.desk.figures();
     let again = stage.dispatcher.desk(stage.desk.identity().clone()).expect("a desk");
     assert_eq!((before.denials, again.figures()), (1, before));
-    let other = Identity { origins: vec!["/elsewhere/g1".to_owned()], ..stage.desk.identity().clone() };
-    assert_eq!(stage.dispatcher.desk(other).expect("a desk").figures().denials, 0, "it is another of the name");
+    let elsewhere = vec!["/elsewhere/g1".to_owned()];
+    let other = Identity { origins: elsewhere.clone(), ..stage.desk.identity().clone() };
+    let other = stage.dispatcher.desk(other).expect("a desk");
+    assert_eq!(other.figures(), Figures::default(), "it is another of the name");
+    let guests = Arc::new(Guests::none());
+    stage.dispatcher.introduce(&guests);
+    let past = |origins: &[String]| guests.past(stage.desk.guest(), "g1", origins);
+    assert_eq!(past(&stage.desk.identity().origins), before);
+    assert_eq!(past(&elsewhere), Figures::default());
 }

@@ -21,6 +21,8 @@ pub(super) struct Member {
     /// As it calls itself; with a number behind it if it does not run because another of that name comes first.
     pub(super) id: GuestId,
     pub(super) origin: Origin,
+    /// The same as grants name it; nothing of what was never built.
+    pub(super) origins: Vec<String>,
     pub(super) tier: Tier,
     pub(super) version: Option<String>,
     pub(super) capabilities: Vec<String>,
@@ -59,7 +61,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     pub(super) fn of(prepared: Prepared, origin: Origin, read_at: u64) -> Self {
-        let Identity { id, version, declared, artifact, folder, own, .. } = &prepared.identity;
+        let Identity { id, version, origins, declared, artifact, folder, own, .. } = &prepared.identity;
         let needs = declared.requirements().iter().map(|need| need.capability.as_str().to_owned());
         let member = Member {
             id: id.clone(),
@@ -67,6 +69,7 @@ impl Candidate {
             version: matches!(origin, Origin::Source(_)).then(|| version.clone()),
             capabilities: origin.capabilities().unwrap_or_else(|| needs.collect()),
             origin,
+            origins: origins.clone(),
             phase: Phase::Failed,
             problem: None,
             artifact: artifact.clone(),
@@ -111,6 +114,7 @@ impl Member {
             id: GuestId::from(stem),
             sources: origin.files(),
             origin,
+            origins: Vec::new(),
             tier: if is_component { Tier::Wasm } else { Tier::Js },
             version: None,
             capabilities: Vec::new(),
